@@ -1,0 +1,202 @@
+"""Credentials and connections: every dbt thread shares one SparkSession."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.contracts.connection import Connection, ConnectionState, Credentials
+from dbt.adapters.spark.connections import SparkConnectionManager
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.sparksession.errors import explain
+from dbt.adapters.sparksession.session import open_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass
+class SparkSessionCredentials(Credentials):
+    """One output of profiles.yml with ``type: sparksession``.
+
+    Attributes:
+        schema: Schema (namespace) of the tables.
+        master: Spark master URL.
+        catalog: Name of the catalog that holds the tables; the session's default.
+        catalog_properties: Its properties, as ``spark.sql.catalog.<catalog>.<key>``.
+        warehouse: Folder or URL of the tables.
+        packages: Maven coordinates of the jars that the catalog needs.
+        functions: Python modules with ``register(spark)`` that register functions.
+        spark_config: Any further Spark setting.
+        file_format: Table format of every relation in the catalog.
+        log_file: File for what Spark itself logs.
+    """
+
+    schema: str = "cdc"
+    database: str | None = None  # type: ignore[assignment]  # Spark has no databases
+    master: str = "local[*]"
+    catalog: str = "lake"
+    warehouse: str = "warehouse"
+    catalog_properties: dict[str, str] = field(default_factory=dict)
+    packages: list[str] = field(default_factory=list)
+    functions: list[str] = field(default_factory=list)
+    spark_config: dict[str, str] = field(default_factory=dict)
+    file_format: str = "iceberg"
+    log_file: str = "logs/spark.log"
+
+    def __post_init__(self) -> None:
+        """Refuse a database, which Spark does not have."""
+        if self.database not in {None, self.schema}:
+            raise DbtRuntimeError("`database`: expected none or the schema on Spark.")
+        self.database = None
+
+    @property
+    def type(self) -> str:
+        """Name of the adapter."""
+        return "sparksession"
+
+    @property
+    def unique_field(self) -> str:
+        """What tells two targets apart."""
+        return f"{self.master}/{self.catalog}/{self.warehouse}"
+
+    def _connection_keys(self) -> tuple[str, ...]:
+        return ("master", "catalog", "warehouse", "schema", "file_format", "log_file")
+
+    @property
+    def is_local(self) -> bool:
+        """Whether Spark runs inside this process."""
+        return self.master.startswith("local")
+
+    def session_settings(self) -> dict[str, str]:
+        """Return the settings of the SparkSession; ``spark_config`` has the last word.
+
+        The defaults are those for small runs: few shuffle partitions, no UI, no
+        progress bar, UTC. Each was measured; Spark's own make a small run many times
+        slower.
+        """
+        warehouse = self.warehouse
+        if self.is_local and "://" not in warehouse:
+            warehouse = str(Path(warehouse).resolve())
+        prefix = f"spark.sql.catalog.{self.catalog}"
+        return {
+            "spark.sql.session.timeZone": "UTC",
+            "spark.sql.defaultCatalog": self.catalog,
+            f"{prefix}.warehouse": warehouse,
+            **{
+                f"{prefix}.{key}" if key != "class" else prefix: str(value).replace(
+                    "{warehouse}", warehouse
+                )
+                for key, value in self.catalog_properties.items()
+            },
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            **{key: str(value) for key, value in self.spark_config.items()},
+        }
+
+
+class SparkSessionHandle:
+    """What dbt takes for a connection: runs statements on the shared session."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+        self._frame: DataFrame | None = None
+        self._rows: list[Any] | None = None
+
+    def cursor(self) -> SparkSessionHandle:
+        """Return a fresh cursor on the same session."""
+        return SparkSessionHandle(self.spark)
+
+    def execute(self, sql: str, bindings: Sequence[Any] | None = None) -> None:
+        """Run one statement; a query is fetched later, a command runs at once."""
+        if bindings:
+            sql = sql % tuple(literal(value) for value in bindings)
+        self._rows = None
+        self._frame = self.spark.sql(sql.strip().removesuffix(";"))
+
+    @property
+    def description(self) -> list[tuple[Any, ...]]:
+        """Name and type of each column of the last result."""
+        if self._frame is None:
+            return []
+        return [
+            (part.name, part.dataType.simpleString(), None, None, None, None, True)
+            for part in self._frame.schema.fields
+        ]
+
+    def fetchall(self) -> list[Any]:
+        """Return all rows of the last result."""
+        if self._rows is None:
+            self._rows = [] if self._frame is None else self._frame.collect()
+        return self._rows
+
+    def fetchmany(self, limit: int) -> list[Any]:
+        """Return the first rows of the last result."""
+        return [] if self._frame is None else self._frame.take(limit)
+
+    def fetchone(self) -> Any:  # noqa: ANN401  # a row, or None
+        """Return the first row of the last result, or None."""
+        rows = self.fetchmany(1)
+        return rows[0] if rows else None
+
+    def cancel(self) -> None:
+        """Stop the Spark jobs that run now (Ctrl-C)."""
+        self.spark.sparkContext.cancelAllJobs()
+
+    def rollback(self) -> None:
+        """Do nothing: each Spark statement commits by itself."""
+
+    def close(self) -> None:
+        """Forget the last result; the session stays for the other threads."""
+        self._frame = None
+        self._rows = None
+
+
+def literal(value: Any) -> str:  # noqa: ANN401  # any seed value
+    """Return a value of a seed as a Spark SQL literal.
+
+    dbt-spark puts the text between quotes as it is, so a quote or a backslash in a
+    seed breaks the statement or, worse, changes it.
+    """
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float | decimal.Decimal):
+        return f"'{value}'"
+    if isinstance(value, datetime.datetime):
+        return f"'{value.isoformat(sep=' ')}'"
+    text = str(value).replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{text}'"
+
+
+class SparkSessionConnectionManager(SparkConnectionManager):
+    """Opens the session on first use and hands it to every thread."""
+
+    TYPE = "sparksession"
+    _cancelled = threading.Event()
+
+    @classmethod
+    def open(cls, connection: Connection) -> Connection:
+        """Open the connection: the process's one session."""
+        if connection.state != ConnectionState.OPEN:
+            connection.handle = SparkSessionHandle(open_session(connection.credentials))
+            connection.state = ConnectionState.OPEN
+        return connection
+
+    @contextmanager
+    def exception_handler(self, sql: str) -> Iterator[None]:
+        """Turn what Spark throws into one dbt error without a stack trace."""
+        try:
+            yield
+        except DbtRuntimeError:
+            raise
+        except Exception as error:
+            raise DbtRuntimeError(explain(str(error))) from error

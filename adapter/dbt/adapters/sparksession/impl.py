@@ -1,0 +1,131 @@
+"""The adapter: dbt-spark's, with few statements per relation and Python in process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.base import available
+from dbt.adapters.contracts.connection import AdapterResponse
+from dbt.adapters.contracts.relation import RelationType
+from dbt.adapters.spark.impl import SCHEMA_NOT_FOUND_MESSAGES, SparkAdapter
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.sparksession import recordings
+from dbt.adapters.sparksession.connections import SparkSessionConnectionManager
+from dbt.adapters.sparksession.relation import SparkSessionRelation
+from dbt.adapters.sparksession.session import open_session
+
+if TYPE_CHECKING:
+    from dbt.adapters.base.relation import BaseRelation
+    from pyspark.sql import SparkSession
+
+
+class SparkSessionAdapter(SparkAdapter):
+    """dbt on one SparkSession."""
+
+    Relation = SparkSessionRelation
+    ConnectionManager = SparkSessionConnectionManager
+
+    def __init__(self, config: Any, mp_context: Any) -> None:  # noqa: ANN401  # dbt's own types
+        """Keep the answers of `query_once` for the life of the process."""
+        super().__init__(config, mp_context)
+        self._answers: dict[tuple[str, str], list[dict[str, Any]]] = {}
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session of this process."""
+        return open_session(self.config.credentials)
+
+    def list_relations_without_caching(
+        self, schema_relation: BaseRelation
+    ) -> list[BaseRelation]:
+        """List tables and views with two statements, whatever their number.
+
+        dbt-spark describes each Iceberg table by a statement of its own.
+        """
+        schema = schema_relation.without_identifier().render()
+        file_format = self.config.credentials.file_format
+        try:
+            views = self._names(f"show views in {schema}")
+            tables = self._names(f"show tables in {schema}")
+        except DbtRuntimeError as error:
+            if any(text in str(error) for text in SCHEMA_NOT_FOUND_MESSAGES):
+                return []
+            raise
+        return [
+            self.Relation.create(
+                schema=schema_relation.schema,
+                identifier=name,
+                type=RelationType.View if name in views else RelationType.Table,
+                is_iceberg=file_format == "iceberg",
+                is_delta=file_format == "delta",
+            )
+            for name in sorted(views | tables)
+        ]
+
+    def _names(self, statement: str) -> set[str]:
+        """Names in the answer to ``show tables``/``show views``; not temporary ones."""
+        _, table = self.execute(statement, fetch=True)
+        return {row[1] for row in table.rows if not row[2]}
+
+    def check_schema_exists(self, database: str, schema: str) -> bool:
+        """Tell whether a schema exists."""
+        _, table = self.execute("show databases", fetch=True)
+        return schema in {row[0] for row in table.rows}
+
+    @available
+    def table_properties(self, relation: BaseRelation) -> dict[str, str]:
+        """Return the properties of a table; empty if it does not exist."""
+        catalog = self.spark._jsparkSession.sessionState().catalogManager()  # noqa: SLF001  # one call instead of a statement and its parsing
+        jvm = self.spark._jvm  # noqa: SLF001
+        if jvm is None:
+            raise DbtRuntimeError("The Spark session has no JVM.")
+        try:
+            helper = jvm.org.apache.spark.sql.connector.catalog.Identifier
+            names = self.spark.sparkContext._gateway.new_array(  # noqa: SLF001
+                jvm.java.lang.String, 1
+            )
+            names[0] = str(relation.schema)
+            table = catalog.catalog(self.config.credentials.catalog).loadTable(
+                helper.of(names, str(relation.identifier))
+            )
+        except Exception as error:
+            if "NoSuchTable" in str(error) or "TABLE_OR_VIEW_NOT_FOUND" in str(error):
+                return {}
+            raise
+        return dict(table.properties())
+
+    @available
+    def new_files(
+        self, topic: str, patterns: list[str], known: Any
+    ) -> list[recordings.RecordedFile]:
+        """Return the recorded files of a topic that have not landed yet."""
+        return recordings.new_files(
+            self.spark, topic, patterns, self.config.project_root, known
+        )
+
+    @available
+    def read_messages(self, view: str, files: list[recordings.RecordedFile]) -> None:
+        """Make a temporary view on the messages in some files."""
+        recordings.read_messages(self.spark, files).createOrReplaceTempView(view)
+
+    @available
+    def query_once(self, sql: str, version: str) -> list[dict[str, Any]]:
+        """Return the rows of a query, kept for as long as `version` stays the same.
+
+        Many models of a run ask the same small question (how far is the cut?).
+        """
+        key = (sql, version)
+        if key not in self._answers:
+            _, table = self.execute(sql, fetch=True)
+            self._answers[key] = [dict(row) for row in table.rows]
+        return self._answers[key]
+
+    def submit_python_job(
+        self, parsed_model: dict[str, Any], compiled_code: str
+    ) -> AdapterResponse:
+        """Run a Python model in this process, on the same session."""
+        scope: dict[str, Any] = {"spark": self.spark, "__name__": "dbt_python_model"}
+        code = compile(compiled_code, parsed_model["original_file_path"], "exec")
+        exec(code, scope)  # noqa: S102  # a Python model is code by intent
+        return AdapterResponse(_message="OK")

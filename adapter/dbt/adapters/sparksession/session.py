@@ -1,0 +1,216 @@
+"""Opens the one SparkSession of the process, quietly, with its functions registered."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from dbt_common.exceptions import DbtRuntimeError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from dbt.adapters.sparksession.connections import SparkSessionCredentials
+
+MINIMUM_JAVA: Final = 17
+"""Spark 4 runs on Java 17 and later."""
+
+_LOG4J: Final = """\
+rootLogger.level = warn
+rootLogger.appenderRef.file.ref = file
+appender.file.type = File
+appender.file.name = file
+appender.file.fileName = {path}
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %d{{HH:mm:ss}} %p %c{{1}}: %m%n%ex
+"""
+
+_lock = threading.Lock()
+
+
+def java_version(java: str) -> int:
+    """Return the major version of a Java program, e.g. 17.
+
+    Args:
+        java: Path of the ``java`` executable.
+
+    Raises:
+        DbtRuntimeError: If the program can not be run or prints no version.
+    """
+    release = Path(java).resolve().parent.parent / "release"
+    text = release.read_text(errors="replace") if release.is_file() else ""
+    found = re.search(r'JAVA_VERSION="(?:1\.)?(\d+)', text)
+    if not found:
+        shown = subprocess.run([java, "-version"], capture_output=True, text=True)  # noqa: S603  # the user's own Java
+        found = re.search(r'version "(?:1\.)?(\d+)', shown.stderr + shown.stdout)
+    if not found:
+        raise DbtRuntimeError(f"Can not tell the version of Java at {java}.")
+    return int(found.group(1))
+
+
+def check_java() -> None:
+    """Stop with a sentence when Java is missing or too old.
+
+    Raises:
+        DbtRuntimeError: If there is no Java, or one below `MINIMUM_JAVA`.
+    """
+    home = os.environ.get("JAVA_HOME")
+    java = f"{home}/bin/java" if home else shutil.which("java")
+    if not java or not Path(java).exists():
+        where = f"JAVA_HOME={home} has no bin/java" if home else "no `java` on the PATH"
+        raise DbtRuntimeError(
+            f"Java is missing: {where}. Spark needs Java {MINIMUM_JAVA} or later. "
+            "Install it (Debian: `apt-get install openjdk-17-jre-headless`, macOS: "
+            "`brew install openjdk@17`) or set JAVA_HOME."
+        )
+    version = java_version(java)
+    if version < MINIMUM_JAVA:
+        raise DbtRuntimeError(
+            f"Java {version} at {java} is too old: Spark needs Java {MINIMUM_JAVA} or "
+            "later. Install one or point JAVA_HOME to it."
+        )
+
+
+def check_warehouse(folder: str) -> None:
+    """Make the folder of a local warehouse, or say why it can not be written.
+
+    Raises:
+        DbtRuntimeError: If the folder can not be made or written.
+    """
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise DbtRuntimeError(
+            f"The warehouse folder `{folder}` can not be written: {error.strerror}. "
+            "Choose another with `warehouse` in profiles.yml or CHANGEFOLD_WAREHOUSE."
+        ) from error
+
+
+def cached_jars(packages: list[str]) -> list[str] | None:
+    """Return the jars of Maven coordinates from Ivy's cache, or None if one lacks.
+
+    Spark resolves ``spark.jars.packages`` at each start, which takes two seconds and
+    the network. Both coordinates of this project are jars without dependencies, so
+    once they are in the cache the files themselves serve.
+    """
+    jars = []
+    for package in packages:
+        group, artifact, version = package.split(":")
+        name = f"{group}_{artifact}-{version}.jar"
+        found = sorted(Path.home().glob(f".ivy2*/jars/{name}"))
+        if not found:
+            return None
+        jars.append(str(found[-1]))
+    return jars
+
+
+@contextmanager
+def _stderr_to(path: Path) -> Iterator[None]:
+    """Send this process's error stream to a file while the JVM starts.
+
+    The JVM and the Python workers inherit it for good: what they print goes to the
+    log, not between dbt's lines.
+    """
+    sys.stderr.flush()
+    saved = os.dup(2)
+    with path.open("ab") as log:
+        os.dup2(log.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+
+
+def _ship_code(spark: SparkSession, modules: list[str]) -> None:
+    """Send the packages of the function modules to the executors of a cluster."""
+    folder = Path(tempfile.mkdtemp(prefix="changefold-"))
+    for name in sorted({module.split(".")[0] for module in modules}):
+        origin = importlib.import_module(name).__file__
+        if origin is None:
+            raise DbtRuntimeError(f"`functions`: `{name}` has no files to ship.")
+        package = Path(origin).parent
+        archive = folder / f"{name}.zip"
+        with zipfile.ZipFile(archive, "w") as zipped:
+            for file in sorted(package.rglob("*.py")):
+                zipped.write(file, file.relative_to(package.parent))
+        spark.sparkContext.addPyFile(str(archive))
+
+
+def _build(credentials: SparkSessionCredentials, log: Path) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    settings = credentials.session_settings()
+    jars = cached_jars(credentials.packages) if credentials.is_local else None
+    if jars is not None:
+        settings["spark.driver.extraClassPath"] = os.pathsep.join(jars)
+    elif credentials.packages:
+        settings["spark.jars.packages"] = ",".join(credentials.packages)
+    log4j = log.with_name("log4j2.properties")
+    log4j.write_text(_LOG4J.format(path=log))
+    settings["spark.driver.extraJavaOptions"] = " ".join(
+        [
+            f"-Dlog4j2.configurationFile={log4j.resolve().as_uri()}",
+            settings.get("spark.driver.extraJavaOptions", ""),
+        ]
+    ).strip()
+    builder = SparkSession.builder.appName("changefold").master(credentials.master)
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def open_session(credentials: SparkSessionCredentials) -> SparkSession:
+    """Return the session of this process; the first call opens it.
+
+    Raises:
+        DbtRuntimeError: With a sentence, if Java, a jar or the warehouse is missing.
+    """
+    from pyspark.sql import SparkSession
+
+    with _lock:
+        active = SparkSession.getActiveSession() or SparkSession._instantiatedSession  # noqa: SLF001  # the only way to see a session of another thread
+        if active is not None and active.sparkContext._jsc is not None:  # noqa: SLF001  # None once stopped
+            return active
+        check_java()
+        if credentials.is_local:
+            if "://" not in credentials.warehouse:
+                check_warehouse(credentials.warehouse)
+            # Not whatever `python3` is on the PATH: the one with this project.
+            os.environ["PYSPARK_PYTHON"] = sys.executable
+        log = Path(credentials.log_file)
+        log.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with _stderr_to(log):
+                spark = _build(credentials, log)
+        except Exception as error:
+            tail = log.read_text(errors="replace")[-20000:]
+            if re.search(r"unresolved dependency|UNRESOLVED DEPENDENCIES", tail):
+                wanted = ", ".join(credentials.packages)
+                raise DbtRuntimeError(
+                    f"Spark's jars could not be fetched: {wanted}. The first start "
+                    "needs a Maven repository (set one with `spark.jars.repositories` "
+                    "or `spark.jars.ivySettings` in profiles.yml); later starts use "
+                    f"the cache in ~/.ivy2.5.2. Details: {log}"
+                ) from error
+            raise DbtRuntimeError(
+                f"Spark did not start: {error}. Details: {log}"
+            ) from error
+        if not credentials.is_local:
+            _ship_code(spark, credentials.functions)
+        for name in credentials.functions:
+            importlib.import_module(name).register(spark)
+        return spark

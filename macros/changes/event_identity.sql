@@ -1,0 +1,28 @@
+{#
+    What makes two events the same event, delivered twice.
+
+    A change: same topic, table, commit, operation and row images. A DDL: same topic,
+    commit, table and statement. The position in Kafka is no part of it, nor is the
+    time at which the message was built. Any other message is itself only.
+
+    Returns:
+        An expression of type string (md5) over the columns of the staging models.
+#}
+{% macro event_identity() -%}
+    case
+        when event_kind in ('row', 'ddl')
+            then md5(to_json(struct(
+                kafka_topic,
+                event_kind,
+                source_database,
+                source_table,
+                op,
+                coalesce(cast(commit_ts as string), cast(committed_at as string)) as commit,
+                before,
+                after,
+                ddl_sql
+            )))
+        else
+            concat_ws('/', kafka_topic, kafka_partition, kafka_offset, event_index)
+    end
+{%- endmacro %}

@@ -1,0 +1,201 @@
+{#
+    The versions of rows (SCD2) that changes make.
+
+    At each change sequence the last event of a key decides what the row was from then
+    on; a delete goes before an upsert of the same moment (a key swap sends both). A
+    state equal to the one before it is no new version. In an increment, the versions
+    of the touched keys that lie at or after the first new change take part, so a
+    change that comes late is put in its place: what is returned are the new versions
+    and those whose end moves. A version whose end equals its start has vanished.
+
+    Arguments:
+        changes: name of a relation: record (struct of the table's columns),
+            conversion_failures, row_hash, and the columns of `row_images`.
+        columns: names of the table's columns.
+        key_columns: names of those that identify a row.
+
+    Returns:
+        A `select`: the columns, valid_from, valid_to, is_current and bookkeeping.
+#}
+{% macro history_versions(changes, columns, key_columns) -%}
+    {%- set keys = [] -%}
+    {%- for column in key_columns -%}{%- do keys.append(quoted(column)) -%}{%- endfor -%}
+    {%- set keys_sql = keys | join(', ') -%}
+    {%- set is_increment = is_increment() -%}
+    with
+
+    -- A struct holds what only travels along, under no name of ours.
+    new_states as (
+
+        select
+            {% for key in keys %}record.{{ key }}, {% endfor -%}
+            change_sequence,
+            is_deleted,
+            is_ddl,
+            kafka_partition,
+            kafka_offset,
+            event_index,
+            false as is_existing,
+            cast(null as string) as existing_to,
+            if(is_deleted, null, row_hash) as row_hash,
+            struct(record, op, commit_ts, batch_id, conversion_failures) as payload
+        from {{ changes }}
+
+    ),
+    {%- if is_increment %}
+
+    touched as (
+
+        select
+            {{ keys_sql }},
+            min(change_sequence) as since
+        from new_states
+        group by {{ keys_sql }}
+
+    ),
+
+    existing as (
+
+        select
+            {% for key in keys %}history.{{ key }}, {% endfor -%}
+            history._cdc_valid_from_sequence,
+            history._cdc_valid_to_sequence,
+            history._cdc_row_hash
+        from {{ this }} as history
+        inner join touched
+            on {% for key in keys %}history.{{ key }} <=> touched.{{ key }}{{ ' and ' if not loop.last }}{% endfor %}
+        where
+            ({{ may_be_touched() }})
+            and coalesce(history._cdc_valid_to_sequence >= touched.since, true)
+
+    ),
+    {%- endif %}
+
+    states as (
+
+        select * from new_states
+        {%- if is_increment %}
+        union all
+        select
+            {{ keys_sql }},
+            _cdc_valid_from_sequence as change_sequence,
+            false as is_deleted,
+            false as is_ddl,
+            -1 as kafka_partition,
+            -1 as kafka_offset,
+            0 as event_index,
+            true as is_existing,
+            _cdc_valid_to_sequence as existing_to,
+            _cdc_row_hash as row_hash,
+            null as payload
+        from existing
+        union all
+        select
+            {{ keys_sql }},
+            _cdc_valid_to_sequence as change_sequence,
+            true as is_deleted,
+            false as is_ddl,
+            -1 as kafka_partition,
+            -1 as kafka_offset,
+            0 as event_index,
+            false as is_existing,
+            null as existing_to,
+            null as row_hash,
+            null as payload
+        from existing
+        where _cdc_valid_to_sequence is not null
+        {%- endif %}
+
+    ),
+
+    ranked as (
+
+        select
+            *,
+            row_number() over (
+                partition by {{ keys_sql }}, change_sequence
+                order by
+                    is_ddl desc,
+                    is_deleted,
+                    kafka_offset desc,
+                    kafka_partition desc,
+                    event_index desc
+            ) as state_rank
+        from states
+
+    ),
+
+    compared as (
+
+        select
+            *,
+            not (row_hash <=> lag(row_hash) over (
+                partition by {{ keys_sql }}
+                order by change_sequence
+            )) as is_new_state
+        from ranked
+        where state_rank = 1
+
+    ),
+
+    bounded as (
+
+        select
+            *,
+            lead(change_sequence) over (
+                partition by {{ keys_sql }}, is_new_state
+                order by change_sequence
+            ) as next_sequence
+        from compared
+
+    ),
+
+    versions as (
+
+        select
+            {{ keys_sql }},
+            payload,
+            row_hash,
+            change_sequence,
+            {%- if is_increment %}
+            if(is_new_state, next_sequence, change_sequence) as next_sequence
+            {%- else %}
+            next_sequence
+            {%- endif %}
+        from bounded
+        where
+            not is_deleted
+            {%- if is_increment %}
+            and if(
+                is_existing,
+                not is_new_state or not (existing_to <=> next_sequence),
+                is_new_state
+            )
+            {%- else %}
+            and is_new_state
+            {%- endif %}
+
+    )
+
+    select
+        {% for column in columns -%}
+        {{ quoted(column) if column in key_columns else 'payload.record.' ~ quoted(column) }},
+        {% endfor -%}
+        {{ sequence_timestamp('change_sequence') }} as valid_from,
+        {{ sequence_timestamp('next_sequence') }} as valid_to,
+        next_sequence is null as is_current,
+        change_sequence as _cdc_valid_from_sequence,
+        next_sequence as _cdc_valid_to_sequence,
+        payload.op as _cdc_op,
+        payload.commit_ts as _cdc_commit_ts,
+        payload.batch_id as _cdc_batch_id,
+        payload.conversion_failures as _cdc_conversion_failures,
+        row_hash as _cdc_row_hash
+    from versions
+{%- endmacro %}
+
+
+{# A column's name as SQL. #}
+{% macro quoted(name) -%}
+    {{ return('`' ~ (name | replace('`', '``')) ~ '`') }}
+{%- endmacro %}

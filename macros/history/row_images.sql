@@ -1,0 +1,216 @@
+{#
+    The row that each change of a table leaves, its columns as text.
+
+    A change of the key (one UPDATE whose row before has another key) becomes a delete
+    of the old key and an upsert of the new one. A DDL that rewrites or ends rows
+    without row events becomes a change of each row that was there at the time.
+
+    Arguments:
+        changes: name of a relation with the columns of the model `changes`.
+        columns: names of the table's columns, those that were dropped too.
+        key_columns: names of the columns that identify a row.
+        renames: mapping from a column to its names over time, a list of pairs (change
+            sequence since when, name), for those that were renamed.
+        rewritten_at: change sequences of the DDLs that change what a row holds.
+        ended_at: change sequences of the DDLs that end every row (TRUNCATE, DROP).
+
+    Returns:
+        A `select`: image (struct of strings), is_deleted, is_ddl, op, change_sequence
+        (when the row came to be so), written_sequence (when the row was written; it
+        has the columns of that time), held_at (to compare with the sequence of a DDL:
+        greater, if the row was so under the schema after it), commit_ts, batch_id, kafka_partition,
+        kafka_offset, event_index.
+
+    Raises:
+        A compiler error if a list of columns is empty.
+#}
+{% macro row_images(changes, columns, key_columns, renames={}, rewritten_at=[], ended_at=[]) -%}
+    {%- if columns is string or not columns or key_columns is string or not key_columns -%}
+        {{ exceptions.raise_compiler_error(
+            "`row_images`: expected lists of names in `columns` and `key_columns`, got "
+            ~ columns ~ " and " ~ key_columns
+        ) }}
+    {%- endif -%}
+    {%- set key_texts = [] -%}
+    {%- set old_key_differs = [] -%}
+    {%- for column in key_columns -%}
+        {%- set name = quoted(column) -%}
+        {%- do key_texts.append('image.' ~ name) -%}
+        {%- do old_key_differs.append('old_key.' ~ name ~ ' <> image.' ~ name) -%}
+    {%- endfor -%}
+    {%- set schema_of_key = sql_text(json_schema(key_columns)) -%}
+    {%- set sent = columns | list -%}
+    {%- for names in renames.values() -%}
+        {%- for _, name in names if name not in sent -%}{%- do sent.append(name) -%}{%- endfor -%}
+    {%- endfor -%}
+    {%- set schema_of_row = sql_text(json_schema(sent)) -%}
+    {%- set ddl = [] -%}
+    {%- for sequence in rewritten_at -%}
+        {%- do ddl.append("named_struct('at', '" ~ sequence ~ "', 'ends', false)") -%}
+    {%- endfor -%}
+    {%- for sequence in ended_at -%}
+        {%- do ddl.append("named_struct('at', '" ~ sequence ~ "', 'ends', true)") -%}
+    {%- endfor %}
+    with
+
+    read as (
+
+        select
+            *,
+            from_json(coalesce(after, before_sent), {{ schema_of_row }}) as image,
+            from_json(if(op = 'u', before_sent, null), {{ schema_of_key }}) as old_key
+        from {{ changes }}
+
+    ),
+
+    split as (
+
+        select
+            *,
+            explode(if(
+                {{ old_key_differs | join(' or ') }}, array('d', 'c'), array(op)
+            )) as row_op
+        from read
+
+    ),
+
+    keyed as (
+
+        select
+            if(row_op = 'd' and op = 'u', from_json(before, {{ schema_of_row }}), image)
+                as image,
+            row_op = 'd' as is_deleted,
+            row_op as op,
+            change_sequence,
+            commit_ts,
+            batch_id,
+            kafka_partition,
+            kafka_offset,
+            event_index
+        from split
+
+    )
+    {%- if renames %},
+
+    named as (
+
+        select
+            * except (image),
+            struct(
+                {%- for column in columns %}
+                {{ _name_when_written(column, renames) }} as {{ quoted(column) }}{{ ',' if not loop.last }}
+                {%- endfor %}
+            ) as image
+        from keyed
+
+    )
+    {%- endif %}
+    {%- set keyed = 'named' if renames else 'keyed' %}
+    {%- if not ddl %}
+
+    select
+        image,
+        is_deleted,
+        false as is_ddl,
+        op,
+        change_sequence,
+        change_sequence as written_sequence,
+        change_sequence as held_at,
+        commit_ts,
+        batch_id,
+        kafka_partition,
+        kafka_offset,
+        event_index
+    from {{ keyed }}
+    {%- else %},
+
+    followed as (
+
+        select
+            *,
+            lead(change_sequence) over (
+                partition by {{ key_texts | join(', ') }}
+                order by change_sequence, is_deleted desc, kafka_partition, kafka_offset, event_index
+            ) as next_sequence
+        from {{ keyed }}
+
+    ),
+
+    -- The DDLs that met the row as this change left it: a row with the DDL's own
+    -- timestamp was there before it, and after the first end there is no row.
+    met as (
+
+        select
+            *,
+            filter(
+                array_sort(array({{ ddl | join(', ') }})),
+                ddl -> ddl.at >= change_sequence
+                and (next_sequence is null or ddl.at < next_sequence)
+                and not is_deleted
+            ) as ddls
+        from followed
+
+    ),
+
+    bounded as (
+
+        select
+            *,
+            explode(concat(
+                array(named_struct('at', change_sequence, 'ends', is_deleted, 'is_ddl', false)),
+                transform(
+                    filter(
+                        ddls,
+                        ddl -> ddl.at <= coalesce(
+                            array_min(transform(filter(ddls, other -> other.ends), other -> other.at)),
+                            ddl.at
+                        )
+                    ),
+                    ddl -> named_struct('at', ddl.at, 'ends', ddl.ends, 'is_ddl', true)
+                )
+            )) as moment
+        from met
+
+    )
+
+    select
+        image,
+        moment.ends as is_deleted,
+        moment.is_ddl,
+        if(moment.is_ddl, if(moment.ends, 'd', 'u'), op) as op,
+        moment.at as change_sequence,
+        change_sequence as written_sequence,
+        concat(moment.at, if(moment.is_ddl, '~', '')) as held_at,
+        commit_ts,
+        batch_id,
+        kafka_partition,
+        kafka_offset,
+        event_index
+    from bounded
+    {%- endif %}
+{%- endmacro %}
+
+
+{# A column's text under the name that it had when the row was written. #}
+{% macro _name_when_written(column, renames) -%}
+    {%- if column not in renames -%}
+        {{ return('image.' ~ quoted(column)) }}
+    {%- endif -%}
+    {%- set arms = [] -%}
+    {%- for since, name in renames[column] | reverse if since -%}
+        {%- do arms.append(
+            "when change_sequence > '" ~ since ~ "' then image." ~ quoted(name)
+        ) -%}
+    {%- endfor -%}
+    case {{ arms | join(' ') }} else image.{{ quoted(renames[column][0][1]) }} end
+{%- endmacro %}
+
+
+{# A Spark schema in which every named column is text. #}
+{% macro json_schema(columns) -%}
+    {%- set parts = [] -%}
+    {%- for column in columns -%}
+        {%- do parts.append('`' ~ (column | replace('`', '``')) ~ '` string') -%}
+    {%- endfor -%}
+    {{ return(parts | join(', ')) }}
+{%- endmacro %}

@@ -1,0 +1,47 @@
+{#
+    The topics of the var `topics`, checked, with defaults filled in.
+
+    Returns:
+        A list of mappings: name, protocol, files, partitions, time_zone, is_gapless.
+
+    Raises:
+        A compiler error that names the var and the topic.
+#}
+{% macro declared_topics() %}
+    {%- set protocols = ['ticdc_canal_json'] -%}
+    {%- set keys = ['name', 'protocol', 'files', 'partitions', 'time_zone', 'is_gapless'] -%}
+    {%- set topics = [] -%}
+    {%- for given in var('topics') -%}
+        {%- set named = "var `topics`: topic `" ~ given.name ~ "`: " -%}
+        {%- if not given.name -%}
+            {{ exceptions.raise_compiler_error("var `topics`: a topic has no `name`: " ~ given) }}
+        {%- endif -%}
+        {%- for key in given if key not in keys -%}
+            {{ exceptions.raise_compiler_error(
+                named ~ "unknown key `" ~ key ~ "`; known are " ~ keys | join(', ')
+            ) }}
+        {%- endfor -%}
+        {%- if given.protocol not in protocols -%}
+            {{ exceptions.raise_compiler_error(
+                named ~ "unknown `protocol: " ~ given.protocol ~ "`; known are "
+                ~ protocols | join(', ')
+            ) }}
+        {%- endif -%}
+        {%- if given.partitions is not number or given.partitions < 1 -%}
+            {{ exceptions.raise_compiler_error(
+                named ~ "expected `partitions` to be the number of partitions, got `"
+                ~ given.partitions ~ "`"
+            ) }}
+        {%- endif -%}
+        {%- set files = [given.files] if given.files is string else given.files or [] -%}
+        {%- do topics.append({
+            'name': given.name,
+            'protocol': given.protocol,
+            'files': files,
+            'partitions': given.partitions,
+            'time_zone': given.time_zone or 'UTC',
+            'is_gapless': given.get('is_gapless', true),
+        }) -%}
+    {%- endfor -%}
+    {{ return(topics) }}
+{% endmacro %}

@@ -1,0 +1,25 @@
+{#
+    The declared topics as rows.
+
+    Returns:
+        A `select`: kafka_topic, protocol, partitions, time_zone, is_gapless.
+#}
+{% macro declared_topics_rows() -%}
+    select
+        kafka_topic,
+        protocol,
+        partitions,
+        time_zone,
+        is_gapless
+    from values
+    {%- for topic in declared_topics() %}
+        (
+            {{ sql_text(topic.name) }},
+            {{ sql_text(topic.protocol) }},
+            {{ topic.partitions }},
+            {{ sql_text(topic.time_zone) }},
+            {{ topic.is_gapless | string | lower }}
+        ){{ ',' if not loop.last }}
+    {%- endfor %}
+    as declared (kafka_topic, protocol, partitions, time_zone, is_gapless)
+{%- endmacro %}

@@ -1,0 +1,54 @@
+{#
+    The statement that appends to a raw table the messages which it lacks.
+
+    Arguments:
+        raw: relation of the raw table.
+        incoming: name of the view on what was just read.
+        topic: name of the topic; messages of another one are left out.
+        batch_id: number of this landing; later models read by it.
+
+    Returns:
+        An `insert` statement.
+#}
+{% macro insert_new_messages(raw, incoming, topic, batch_id) -%}
+insert into {{ raw }}
+with
+
+incoming as (
+
+    select * from {{ incoming }}
+    where topic = {{ sql_text(topic) }}
+
+),
+
+-- A recording can hold a message twice, in two files that overlap.
+numbered as (
+
+    select
+        *,
+        row_number() over (
+            partition by partition, offset
+            order by landed_from
+        ) as copy
+    from incoming
+
+)
+
+select
+    numbered.topic,
+    numbered.partition,
+    numbered.offset,
+    numbered.timestamp,
+    numbered.key,
+    numbered.value,
+    numbered.headers,
+    numbered.landed_from,
+    current_timestamp() as landed_at,
+    cast({{ batch_id }} as bigint) as batch_id
+from numbered
+left anti join {{ raw }} as landed
+    on
+        numbered.partition = landed.partition
+        and numbered.offset = landed.offset
+where numbered.copy = 1
+{%- endmacro %}

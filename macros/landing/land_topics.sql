@@ -1,0 +1,83 @@
+{#
+    Lands what is new of every topic with `files` in its raw table. Runs once, at the
+    start of `dbt build` and `dbt run`, after the declarations were checked.
+
+    Exactly once: a file is read again only if its length or time changed, and of what
+    is read only a (partition, offset) that the raw table lacks is kept. So a run that
+    is killed between the two writes lands nothing twice, and files may come in any
+    order.
+
+    Returns:
+        Nothing.
+
+    Raises:
+        A compiler error that names the var, if a declaration can not be right.
+#}
+{% macro land_topics() %}
+    {%- if execute and flags.WHICH in ['build', 'run', 'run-operation'] -%}
+        {%- set topics = declared_topics() -%}
+        {%- set schema_relation = api.Relation.create(schema=target.schema) -%}
+        {%- do run_query('create schema if not exists ' ~ schema_relation.without_identifier()) -%}
+        {%- set ledger = api.Relation.create(schema=target.schema, identifier='landed_files') -%}
+        {%- do run_query(
+            'create table if not exists ' ~ ledger ~ ' (topic string, path string,'
+            ~ ' length bigint, modified_ms bigint, batch_id bigint) using '
+            ~ var('file_format', 'iceberg')
+        ) -%}
+        {%- for topic in topics if topic.files -%}
+            {%- do _land_topic(topic, ledger) -%}
+        {%- endfor -%}
+        {%- do _check_partitions(topics) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{% macro _land_topic(topic, ledger) %}
+    {%- set raw = raw_relation(topic) -%}
+    {%- do run_query(
+        'create table if not exists ' ~ raw ~ ' (topic string, partition int,'
+        ~ ' offset bigint, timestamp timestamp, key binary, value binary,'
+        ~ ' headers array<struct<key: string, value: binary>>, landed_from string,'
+        ~ ' landed_at timestamp, batch_id bigint) using ' ~ var('file_format', 'iceberg')
+        ~ ' partitioned by (partition)'
+        ~ " tblproperties ('write.distribution-mode' = 'none', 'write.spark.fanout.enabled' = 'true')"
+    ) -%}
+    {%- set known = run_query(
+        'select path, length, modified_ms from ' ~ ledger
+        ~ ' where topic = ' ~ sql_text(topic.name)
+    ) -%}
+    {%- set new_files = adapter.new_files(topic.name, topic.files, known.rows) -%}
+    {%- if new_files -%}
+        {%- set batch_id = run_query(
+            'select coalesce(max(batch_id), 0) + 1 as batch_id from ' ~ ledger
+        ).rows[0][0] -%}
+        {%- do adapter.read_messages('incoming_messages', new_files) -%}
+        {%- do run_query(insert_new_messages(raw, 'incoming_messages', topic.name, batch_id)) -%}
+        {%- set rows = [] -%}
+        {%- for file in new_files -%}
+            {%- do rows.append(
+                '(' ~ sql_text(topic.name) ~ ', ' ~ sql_text(file.path) ~ ', ' ~ file.length
+                ~ ', ' ~ file.modified_ms ~ ', ' ~ batch_id ~ ')'
+            ) -%}
+        {%- endfor -%}
+        {%- do run_query('insert into ' ~ ledger ~ ' values ' ~ rows | join(', ')) -%}
+        {{ log('Landed ' ~ new_files | length ~ ' file(s) of topic ' ~ topic.name, info=True) }}
+    {%- endif -%}
+{% endmacro %}
+
+
+{% macro _check_partitions(topics) %}
+    {%- for topic in topics -%}
+        {%- set highest = run_query(
+            'select max(partition) as partition from ' ~ raw_relation(topic)
+        ).rows[0][0] -%}
+        {%- if highest is not none and highest >= topic.partitions -%}
+            {{ exceptions.raise_compiler_error(
+                "var `topics`: topic `" ~ topic.name ~ "` is declared with `partitions: "
+                ~ topic.partitions ~ "`, but a message of partition " ~ highest
+                ~ " has arrived. Set it to the number of partitions of the topic, or the"
+                ~ " cut would not wait for all of them."
+            ) }}
+        {%- endif -%}
+    {%- endfor -%}
+{% endmacro %}

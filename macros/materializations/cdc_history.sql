@@ -1,0 +1,74 @@
+{#
+    A history table: rebuilt from the change log, or merged with the versions that the
+    statement returns, or left alone when there is nothing for it.
+
+    Killed between the merge and the note of what was applied, the next run merges the
+    same changes again, which changes nothing.
+#}
+{% materialization cdc_history, adapter='sparksession' %}
+    {%- set relation = this.incorporate(type='table') -%}
+    {%- set existing = load_cached_relation(this) -%}
+    {%- set state = history_state() -%}
+    {%- set cut = applied_cuts().get(config.get('topic'), {}) -%}
+    {{ run_hooks(pre_hooks) }}
+    {%- if state.is_increment and not has_unapplied() -%}
+        {%- do _skipped('nothing new') -%}
+    {%- else -%}
+        {%- if state.is_increment -%}
+            {%- call statement('main') -%}
+                {{ merge_versions(relation, compiled_code) }}
+            {%- endcall -%}
+        {%- else -%}
+            {%- if state.exists -%}
+                {{ log('Rebuilding ' ~ relation ~ ': its model, or the DDL of its table, has changed', info=True) }}
+            {%- endif -%}
+            {%- if existing is not none and existing.type == 'view' -%}
+                {%- do adapter.drop_relation(existing) -%}
+            {%- endif -%}
+            {%- call statement('main') -%}
+                {{ create_table_as(False, relation, compiled_code) }}
+            {%- endcall -%}
+        {%- endif -%}
+        {%- do set_table_properties(relation, {
+            'changefold.batch_id': cut.get('batch_id', 0),
+            'changefold.cut_sequence': cut.get('cut_sequence') or '',
+            'changefold.shape': state.shape,
+        }) -%}
+    {%- endif -%}
+    {{ run_hooks(post_hooks) }}
+    {{ return({'relations': [relation]}) }}
+{% endmaterialization %}
+
+
+{#
+    The statement that brings new and moved versions into a history table.
+
+    Arguments:
+        relation: the table.
+        versions: a `select` of versions, as `history_versions` returns.
+
+    Returns:
+        A `merge` statement.
+#}
+{% macro merge_versions(relation, versions) -%}
+    {%- if config.get('contract').enforced -%}
+        {%- do get_assert_columns_equivalent(versions) -%}
+    {%- endif -%}
+merge into {{ relation }} as history
+using (
+    {{ versions }}
+) as versions
+on
+    {%- for key in config.get('key_columns') %}
+    history.{{ quoted(key) }} <=> versions.{{ quoted(key) }} and
+    {%- endfor %}
+    history._cdc_valid_from_sequence = versions._cdc_valid_from_sequence
+    and ({{ may_be_touched() }})
+when matched and versions._cdc_valid_to_sequence = versions._cdc_valid_from_sequence
+    then delete
+when matched then update set
+    history.valid_to = versions.valid_to,
+    history.is_current = versions.is_current,
+    history._cdc_valid_to_sequence = versions._cdc_valid_to_sequence
+when not matched then insert *
+{%- endmacro %}

@@ -1,0 +1,88 @@
+{#
+    A table that is written again only when one of the tables it reads has changed, or
+    its own definition has.
+
+    What it was made from is kept in a property of the table: the content ids of its
+    inputs and a hash of the compiled statement. So a build without new data writes
+    nothing. The statement may read `this`, its own state before, for a sum that goes
+    on: the replacement is one atomic commit.
+#}
+{% materialization derived_table, adapter='sparksession' %}
+    {%- set relation = this.incorporate(type='table') -%}
+    {%- set existing = load_cached_relation(this) -%}
+    {{ run_hooks(pre_hooks) }}
+    {%- set inputs = input_fingerprint() -%}
+    {%- set known = adapter.table_properties(relation) -%}
+    {%- if not flags.FULL_REFRESH and known.get('changefold.inputs') == inputs -%}
+        {%- do _skipped('nothing new') -%}
+    {%- else -%}
+        {%- if existing is not none and existing.type == 'view' -%}
+            {%- do adapter.drop_relation(existing) -%}
+        {%- endif -%}
+        {%- call statement('main') -%}
+            {{ create_table_as(False, relation, compiled_code) }}
+        {%- endcall -%}
+        {%- do set_table_properties(relation, {'changefold.inputs': inputs}) -%}
+    {%- endif -%}
+    {{ run_hooks(post_hooks) }}
+    {{ return({'relations': [relation]}) }}
+{% endmaterialization %}
+
+
+{# Sets properties of a table in one statement. #}
+{% macro set_table_properties(relation, properties) %}
+    {%- set pairs = [] -%}
+    {%- for key, value in properties.items() -%}
+        {%- do pairs.append(sql_text(key) ~ ' = ' ~ sql_text(value)) -%}
+    {%- endfor -%}
+    {%- do run_query('alter table ' ~ relation ~ ' set tblproperties (' ~ pairs | join(', ') ~ ')') -%}
+{% endmacro %}
+
+
+{# Ends a materialization that has nothing to do. #}
+{% macro _skipped(reason) %}
+    {%- do store_raw_result(name='main', message='SKIP ' ~ reason, code='SKIP', rows_affected='0') -%}
+{% endmacro %}
+
+
+{#
+    What a model is made from: the content of each table below it (views are looked
+    through) and its own code.
+
+    Returns:
+        A text that changes when, and only when, the model has to be built again.
+#}
+{% macro input_fingerprint() %}
+    {%- set parts = [model.raw_code, model.config.get('tblproperties') | string, var('topics') | string] -%}
+    {%- for relation in input_tables(model.depends_on.nodes) -%}
+        {%- do parts.append(relation ~ '@' ~ snapshot_id(relation)) -%}
+    {%- endfor -%}
+    {{ return(local_md5(parts | join('\n'))) }}
+{% endmacro %}
+
+
+{#
+    The tables that some nodes of the graph stand for; views and ephemeral models are
+    looked through to what they read.
+
+    Arguments:
+        nodes: list of unique ids.
+
+    Returns:
+        A list of relations.
+#}
+{% macro input_tables(nodes) %}
+    {%- set relations = [] -%}
+    {%- for unique_id in nodes -%}
+        {%- set node = graph.nodes.get(unique_id) or graph.sources.get(unique_id) -%}
+        {%- if not node or node.resource_type == 'function' -%}
+        {%- elif node.resource_type == 'model' and node.config.materialized in ['view', 'ephemeral'] -%}
+            {%- do relations.extend(input_tables(node.depends_on.nodes)) -%}
+        {%- else -%}
+            {%- do relations.append(api.Relation.create(
+                schema=node.schema, identifier=node.alias or node.identifier
+            )) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(relations) }}
+{% endmacro %}

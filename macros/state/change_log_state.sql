@@ -1,0 +1,214 @@
+{#
+    Where reading stands: what of each topic is in the change log, and what waits.
+
+    These macros look into the warehouse while a model compiles, which others here do
+    not: a bound that is a literal prunes files, a subquery does not (DECISIONS.md).
+
+    Returns:
+        None where there is no change log yet or it is being rebuilt, else a mapping
+        topic -> {batch_id, offsets: {partition: last offset}}.
+#}
+{% macro read_positions() %}
+    {%- set log_relation = built_relation('change_log') -%}
+    {%- if not log_relation or flags.FULL_REFRESH -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set rows = adapter.query_once(
+        'select kafka_topic, kafka_partition, max(batch_id) as batch_id,'
+        ~ ' max(kafka_offset) as kafka_offset from ' ~ log_relation ~ ' group by all',
+        snapshot_id(log_relation)
+    ) -%}
+    {%- set positions = {} -%}
+    {%- for row in rows -%}
+        {%- set position = positions.setdefault(
+            row.kafka_topic, {'batch_id': 0, 'offsets': {}}
+        ) -%}
+        {%- do position.offsets.update({row.kafka_partition | int: row.kafka_offset | int}) -%}
+        {%- do position.update(
+            {'batch_id': [position.batch_id, row.batch_id | int] | max}
+        ) -%}
+    {%- endfor -%}
+    {{ return(positions) }}
+{% endmacro %}
+
+
+{#
+    Condition: the message is not in the change log yet.
+
+    A topic that this project lands is read by batch; a raw table that somebody else
+    fills is read by offset, which there only grows within a partition.
+
+    Returns:
+        A condition on kafka_topic, kafka_partition, kafka_offset and batch_id.
+#}
+{% macro is_unread() -%}
+    {%- set positions = read_positions() -%}
+    {%- if not positions -%}
+        {{ return('true') }}
+    {%- endif -%}
+    {%- set conditions = [] -%}
+    {%- for topic in declared_topics() -%}
+        {%- set condition = 'kafka_topic = ' ~ sql_text(topic.name) -%}
+        {%- set position = positions.get(topic.name) -%}
+        {%- if position and topic.files -%}
+            {%- set condition = condition ~ ' and batch_id > ' ~ position.batch_id -%}
+        {%- elif position -%}
+            {%- set parts = [] -%}
+            {%- for partition, offset in position.offsets.items() -%}
+                {%- do parts.append(
+                    'kafka_partition = ' ~ partition ~ ' and kafka_offset > ' ~ offset
+                ) -%}
+            {%- endfor -%}
+            {%- do parts.append(
+                'kafka_partition not in (' ~ position.offsets | join(', ') ~ ')'
+            ) -%}
+            {%- set condition = condition ~ ' and (' ~ parts | join(' or ') ~ ')' -%}
+        {%- endif -%}
+        {%- do conditions.append('(' ~ condition ~ ')') -%}
+    {%- endfor -%}
+    {{ return('(' ~ conditions | join(' or ') ~ ')') }}
+{%- endmacro %}
+
+
+{#
+    What waits to be read, per topic and partition.
+
+    Returns:
+        A list of mappings: kafka_topic, messages, is_late (an offset below one that is
+        already in the log: a file that came after its successor).
+#}
+{% macro unread_messages() %}
+    {%- set positions = read_positions() or {} -%}
+    {%- set unread = [] -%}
+    {%- for topic in declared_topics() -%}
+        {%- set raw = raw_relation(topic) -%}
+        {%- set rows = adapter.query_once(
+            'select kafka_partition, count(*) as messages, min(kafka_offset) as kafka_offset'
+            ~ ' from (select ' ~ sql_text(topic.name) ~ ' as kafka_topic,'
+            ~ ' partition as kafka_partition, offset as kafka_offset, '
+            ~ ('batch_id' if topic.files else 'null as batch_id') ~ ' from ' ~ raw ~ ')'
+            ~ ' where ' ~ is_unread() ~ ' group by all',
+            snapshot_id(raw)
+        ) -%}
+        {%- set offsets = positions.get(topic.name, {}).get('offsets', {}) -%}
+        {%- for row in rows -%}
+            {%- do unread.append({
+                'kafka_topic': topic.name,
+                'messages': row.messages,
+                'is_late': row.kafka_offset | int < offsets.get(row.kafka_partition | int, -1),
+            }) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{ return(unread) }}
+{% endmacro %}
+
+
+{#
+    The cut of each topic that was in force before this run, where it may decide about
+    duplicates: not for a topic without watermarks, nor for one whose files came out of
+    order (what lies below the cut there may never have been seen).
+
+    Returns:
+        A mapping topic -> change sequence.
+#}
+{% macro cuts_for_duplicates() %}
+    {%- set cuts = {} -%}
+    {%- if read_positions() is not none and built_relation('resolved_cuts') -%}
+        {%- set late = unread_messages() | selectattr('is_late')
+            | map(attribute='kafka_topic') | list -%}
+        {%- for topic, cut in applied_cuts().items()
+            if cut.cut_sequence is not none and topic not in late -%}
+            {%- do cuts.update({topic: cut.cut_sequence}) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {{ return(cuts) }}
+{% endmacro %}
+
+
+{#
+    Condition: the change lies below the cut and so was applied long ago. TiCDC sends
+    no new row below a watermark of its partition; what comes there is a replay.
+
+    Returns:
+        A condition on kafka_topic, event_kind and change_sequence.
+#}
+{% macro is_below_cut() -%}
+    {%- set conditions = [] -%}
+    {%- for topic, cut in cuts_for_duplicates().items() -%}
+        {%- do conditions.append(
+            "(event_kind in ('row', 'ddl') and kafka_topic = " ~ sql_text(topic)
+            ~ " and change_sequence < '" ~ cut ~ "')"
+        ) -%}
+    {%- endfor -%}
+    {{ return(conditions | join(' or ') or 'false') }}
+{%- endmacro %}
+
+
+{#
+    The identities already in the change log that a new event can repeat, in the
+    columns of the staging models.
+
+    Returns:
+        A `select`.
+#}
+{% macro known_identities() -%}
+    {%- set log_relation = built_relation('change_log') -%}
+    {%- set is_first = not log_relation or flags.FULL_REFRESH -%}
+    select
+        kafka_topic,
+        kafka_partition,
+        kafka_offset,
+        event_index,
+        batch_id,
+        event_kind,
+        cast(null as string) as event_type,
+        cast(null as string) as op,
+        cast(null as string) as source_database,
+        cast(null as string) as source_table,
+        cast(null as bigint) as commit_ts,
+        cast(null as bigint) as watermark_ts,
+        change_sequence,
+        cast(null as timestamp) as committed_at,
+        cast(null as timestamp) as emitted_at,
+        cast(null as timestamp) as kafka_timestamp,
+        cast(null as string) as before,
+        cast(null as string) as after,
+        cast(null as string) as primary_key,
+        cast(null as string) as column_types,
+        cast(null as string) as ddl_sql,
+        cast(null as string) as error_class,
+        cast(null as string) as error_path,
+        cast(null as string) as error_message,
+        cast(null as binary) as value,
+        identity
+    from {{ 'identified' if is_first else log_relation }}
+    where
+    {%- if is_first %} false
+    {%- else %}
+        event_kind in ('row', 'ddl')
+        and not is_duplicate
+        {%- set below = is_below_cut() %}
+        {%- if below != 'false' %}
+        and not ({{ below }})
+        {%- endif %}
+    {%- endif %}
+{%- endmacro %}
+
+
+{#
+    The batch of an event: that of its landing or, for a raw table that somebody else
+    fills, the number of this run.
+
+    Arguments:
+        batch_id: column.
+
+    Returns:
+        An expression of type bigint.
+#}
+{% macro next_batch_id(batch_id) -%}
+    {%- set highest = [0] -%}
+    {%- for position in (read_positions() or {}).values() -%}
+        {%- do highest.append(position.batch_id) -%}
+    {%- endfor -%}
+    coalesce({{ batch_id }}, {{ highest | max + 1 }})
+{%- endmacro %}

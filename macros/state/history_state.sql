@@ -1,0 +1,130 @@
+{#
+    What a history table was built from, and whether it can go on from there.
+
+    Returns:
+        A mapping: is_increment, batch_id and cut_sequence (what is in the table: all
+        changes up to that batch and below that cut), shape (what the table depends on
+        besides its changes).
+#}
+{% macro history_state() %}
+    {%- set known = adapter.table_properties(this) if execute else {} -%}
+    {%- set shape = local_md5([
+        model.raw_code, ended_at() | string, topic_of_model() | string,
+    ] | join('\n')) -%}
+    {{ return({
+        'is_increment': not flags.FULL_REFRESH
+            and 'changefold.batch_id' in known
+            and known.get('changefold.shape') == shape,
+        'exists': 'changefold.batch_id' in known,
+        'batch_id': known.get('changefold.batch_id', 0) | int,
+        'cut_sequence': known.get('changefold.cut_sequence', ''),
+        'shape': shape,
+    }) }}
+{% endmacro %}
+
+
+{# The declaration of the topic that a generated model reads. #}
+{% macro topic_of_model() %}
+    {%- set found = declared_topics() | selectattr('name', 'equalto', config.get('topic')) | list -%}
+    {{ return(found[0] if found else none) }}
+{% endmacro %}
+
+
+{#
+    Whether the model only has to add what is new to its table. False on the first run,
+    after a DDL that ended or rewrote rows, and when the model itself has changed: then
+    the table is rebuilt from the change log.
+#}
+{% macro is_increment() %}
+    {{ return(execute and history_state().is_increment) }}
+{% endmacro %}
+
+
+{#
+    Condition: the change is not in this history table yet.
+
+    Returns:
+        A condition on batch_id, commit_ts and change_sequence.
+#}
+{% macro is_unapplied() -%}
+    {%- set state = history_state() -%}
+    (
+            batch_id > {{ state.batch_id }}
+            or commit_ts is not null and change_sequence >= '{{ state.cut_sequence }}'
+        )
+{%- endmacro %}
+
+
+{#
+    Condition: the version may be cut short by a change that is new in this run. Open
+    versions always; closed ones only from the first new change on, which is a literal
+    here, so that files of older versions stay shut.
+
+    Returns:
+        A condition on the columns of a history table named `history`.
+#}
+{% macro may_be_touched() -%}
+    {%- set rows = adapter.query_once(
+        'select min(change_sequence) as since from ' ~ ref('changes')
+        ~ ' where kafka_topic = ' ~ sql_text(config.get('topic'))
+        ~ ' and source_database = ' ~ sql_text(config.get('source_database'))
+        ~ ' and source_table = ' ~ sql_text(config.get('source_table'))
+        ~ ' and ' ~ is_unapplied(),
+        snapshot_id(built_relation('change_log')) ~ snapshot_id(built_relation('resolved_cuts'))
+    ) -%}
+    history.is_current or history._cdc_valid_to_sequence >= '{{ rows[0].since or '' }}'
+{%- endmacro %}
+
+
+{#
+    The moments at which a DDL ended every row of the model's table.
+
+    Returns:
+        A list of change sequences.
+#}
+{% macro ended_at() %}
+    {%- set relation = built_relation('table_schemas') -%}
+    {%- if not relation -%}
+        {{ return([]) }}
+    {%- endif -%}
+    {%- set rows = adapter.query_once(
+        'select kafka_topic, source_database, source_table, valid_from_sequence'
+        ~ ' from ' ~ relation ~ " where row_effect = 'close_all' order by all",
+        snapshot_id(relation)
+    ) -%}
+    {%- set sequences = [] -%}
+    {%- for row in rows
+        if row.kafka_topic == config.get('topic')
+        and row.source_database == config.get('source_database')
+        and row.source_table == config.get('source_table') -%}
+        {%- do sequences.append(row.valid_from_sequence) -%}
+    {%- endfor -%}
+    {{ return(sequences) }}
+{% endmacro %}
+
+
+{#
+    Whether the change log holds anything that this history table lacks.
+#}
+{% macro has_unapplied() %}
+    {%- set state = history_state() -%}
+    {%- set relation = built_relation('source_tables') -%}
+    {%- if not relation -%}
+        {{ return(true) }}
+    {%- endif -%}
+    {%- set rows = adapter.query_once(
+        'select kafka_topic, source_database, source_table, last_batch_id, last_sequence'
+        ~ ' from ' ~ relation,
+        snapshot_id(relation)
+    ) -%}
+    {%- for row in rows
+        if row.kafka_topic == config.get('topic')
+        and row.source_database == config.get('source_database')
+        and row.source_table == config.get('source_table') -%}
+        {{ return(
+            row.last_batch_id | int > state.batch_id
+            or ('.' not in row.last_sequence and row.last_sequence >= state.cut_sequence)
+        ) }}
+    {%- endfor -%}
+    {{ return(false) }}
+{% endmacro %}

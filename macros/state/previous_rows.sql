@@ -1,0 +1,85 @@
+{#
+    The rows that a derived table had before this run.
+
+    Arguments:
+        columns: mapping column -> type, for the first run, when there are none.
+
+    Returns:
+        A `select`.
+#}
+{% macro previous_rows(columns) -%}
+    {%- set is_built = execute and not flags.FULL_REFRESH
+        and adapter.table_properties(this) and load_cached_relation(this) -%}
+    {%- if is_built -%}
+    select
+        {{ columns | join(',\n        ') }}
+    from {{ this }}
+    {%- else -%}
+    select
+        {%- for name, type in columns.items() %}
+        cast(null as {{ type }}) as {{ name }}{{ ',' if not loop.last }}
+        {%- endfor %}
+    where false
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#
+    Up to where `this` had counted when it was last built.
+
+    Returns:
+        A list of mappings: kafka_topic, batch_id, cut_sequence. Empty on the first run.
+#}
+{% macro counted_until() %}
+    {%- if not execute or flags.FULL_REFRESH or not snapshot_id(this) -%}
+        {{ return([]) }}
+    {%- endif -%}
+    {{ return(adapter.query_once(
+        'select distinct kafka_topic, batch_id, cut_sequence from ' ~ this,
+        snapshot_id(this)
+    )) }}
+{% endmacro %}
+
+
+{#
+    Condition: the event has arrived since `this` last counted.
+
+    Returns:
+        A condition on kafka_topic and batch_id.
+#}
+{% macro is_newly_arrived() -%}
+    {%- set conditions = [] -%}
+    {%- set topics = [] -%}
+    {%- for row in counted_until() -%}
+        {%- do topics.append(sql_text(row.kafka_topic)) -%}
+        {%- do conditions.append(
+            '(kafka_topic = ' ~ sql_text(row.kafka_topic)
+            ~ ' and batch_id > ' ~ row.batch_id ~ ')'
+        ) -%}
+    {%- endfor -%}
+    {%- if not topics -%}
+        {{ return('true') }}
+    {%- endif -%}
+    {%- do conditions.append('kafka_topic not in (' ~ topics | join(', ') ~ ')') -%}
+    {{ return('(' ~ conditions | join(' or ') ~ ')') }}
+{%- endmacro %}
+
+
+{#
+    Condition: the change lay above the cut when `this` last counted, so that it had
+    no final place yet. A change without commit timestamp waits for no cut.
+
+    Returns:
+        A condition on kafka_topic, commit_ts and change_sequence.
+#}
+{% macro was_beyond_cut() -%}
+    {%- set conditions = [] -%}
+    {%- for row in counted_until() -%}
+        {%- do conditions.append(
+            '(kafka_topic = ' ~ sql_text(row.kafka_topic)
+            ~ " and commit_ts is not null and change_sequence >= '"
+            ~ (row.cut_sequence or '') ~ "')"
+        ) -%}
+    {%- endfor -%}
+    {{ return('(' ~ (conditions | join(' or ') or 'false') ~ ')') }}
+{%- endmacro %}

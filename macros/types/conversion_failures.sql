@@ -1,0 +1,35 @@
+{#
+    The values of a row that their column's type can not hold, as the source sent them.
+
+    Such a column is null in the table, and its text is kept here, so nothing is lost:
+    a zero date, or a value of another type than the schema says.
+
+    Arguments:
+        image: name of the struct of texts.
+        record: name of the struct of typed values.
+        columns: names of the columns whose conversion can fail.
+
+    Returns:
+        An expression of type map<string, string>; null where all values fit.
+#}
+{% macro conversion_failures(image, record, columns) -%}
+    {%- if not columns -%}
+        {{ return('cast(null as map<string, string>)') }}
+    {%- endif -%}
+    {%- set failed = [] -%}
+    {%- set entries = [] -%}
+    {%- for column in columns -%}
+        {%- set name = quoted(column) -%}
+        {%- set is_failed = record ~ '.' ~ name ~ ' is null and ' ~ image ~ '.' ~ name ~ ' is not null' -%}
+        {%- do failed.append(is_failed) -%}
+        {%- do entries.append(sql_text(column) ~ ', if(' ~ is_failed ~ ', ' ~ image ~ '.' ~ name ~ ', null)') -%}
+    {%- endfor -%}
+    if(
+        {{ failed | join('\n        or ') }},
+        map_filter(
+            map({{ entries | join(', ') }}),
+            (name, value) -> value is not null
+        ),
+        null
+    )
+{%- endmacro %}

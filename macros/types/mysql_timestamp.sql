@@ -1,0 +1,16 @@
+{#
+    A TIMESTAMP column: an instant, which Canal-JSON writes as a wall clock in the time
+    zone of the changefeed without saying which. Null for zero dates.
+
+    Arguments:
+        value: expression, the column's text.
+        topic: name of the topic; its declaration names the zone.
+
+    Returns:
+        An expression of type timestamp.
+#}
+{% macro mysql_timestamp(value, topic) -%}
+    {%- set zones = declared_topics() | selectattr('name', 'equalto', topic)
+        | map(attribute='time_zone') | list -%}
+    to_utc_timestamp(try_cast({{ value }} as timestamp), {{ sql_text((zones + ['UTC'])[0]) }})
+{%- endmacro %}

@@ -1,0 +1,119 @@
+with
+
+resolved_cuts as (
+
+    select * from {{ ref('resolved_cuts') }}
+
+),
+
+previous as (
+
+    {{ previous_rows({
+        'kafka_topic': 'string',
+        'kafka_partition': 'int',
+        'messages_read': 'bigint',
+        'events': 'bigint',
+        'applied': 'bigint',
+        'duplicates': 'bigint',
+        'beyond_cut': 'bigint',
+        'quarantined': 'bigint',
+        'control': 'bigint',
+    }) }}
+
+),
+
+-- Only what has arrived since, and what lay above the cut then, is looked at.
+change_log as (
+
+    select
+        *,
+        {{ is_newly_arrived() }} as is_new
+    from {{ ref('change_log') }}
+    where
+        {{ is_newly_arrived() }}
+        or (
+            event_kind = 'row'
+            and not is_duplicate
+            and {{ was_beyond_cut() }}
+        )
+
+),
+
+events as (
+
+    select
+        change_log.kafka_topic,
+        change_log.kafka_partition,
+        change_log.is_new and change_log.event_index = 0 as is_new_message,
+        change_log.event_kind,
+        change_log.event_kind = 'row'
+        and change_log.is_duplicate as is_duplicate_change,
+        change_log.event_kind = 'row'
+        and not change_log.is_duplicate as is_change,
+        change_log.commit_ts is null
+        or coalesce(
+            change_log.change_sequence < resolved_cuts.cut_sequence, false
+        ) as is_below_cut
+    from change_log
+    inner join resolved_cuts on change_log.kafka_topic = resolved_cuts.kafka_topic
+
+),
+
+gathered as (
+
+    select
+        kafka_topic,
+        kafka_partition,
+        count_if(is_new_message) as messages_read,
+        count(*) as events,
+        count_if(is_change and is_below_cut) as applied,
+        count_if(is_duplicate_change) as duplicates,
+        count_if(is_change and not is_below_cut) as beyond_cut,
+        count_if(event_kind = 'invalid') as quarantined,
+        count_if(event_kind in ('ddl', 'watermark')) as control
+    from events
+    group by kafka_topic, kafka_partition
+    union all
+    select
+        kafka_topic,
+        kafka_partition,
+        messages_read,
+        events - beyond_cut as events,
+        applied,
+        duplicates,
+        0 as beyond_cut,
+        quarantined,
+        control
+    from previous
+
+),
+
+totals as (
+
+    select
+        kafka_topic,
+        kafka_partition,
+        sum(messages_read) as messages_read,
+        sum(events) as events,
+        sum(applied) as applied,
+        sum(duplicates) as duplicates,
+        sum(beyond_cut) as beyond_cut,
+        sum(quarantined) as quarantined,
+        sum(control) as control
+    from gathered
+    group by kafka_topic, kafka_partition
+
+),
+
+balance as (
+
+    select
+        totals.*,
+        resolved_cuts.batch_id,
+        resolved_cuts.cut_sequence
+    from totals
+    inner join resolved_cuts on totals.kafka_topic = resolved_cuts.kafka_topic
+
+)
+
+select * from balance

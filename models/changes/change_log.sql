@@ -1,0 +1,107 @@
+{{ config(
+    materialized='append_log',
+    partition_by=['kafka_topic', 'event_kind'],
+    tblproperties={
+        'write.distribution-mode': 'none',
+        'write.spark.fanout.enabled': 'true',
+    },
+) }}
+
+with
+
+events as (
+
+    select * from {{ ref('stg_ticdc_canal_json__events') }}
+    where {{ is_unread() }}
+
+),
+
+identified as (
+
+    select
+        *,
+        {{ event_identity() }} as identity
+    from events
+
+),
+
+-- What is already here, above the cut: only there can a change come again unknown.
+known as (
+
+    {{ known_identities() }}
+
+),
+
+gathered as (
+
+    select
+        *,
+        false as is_known
+    from identified
+    union all
+    select
+        *,
+        true as is_known
+    from known
+
+),
+
+-- At-least-once: the first delivery counts, the others stay as marked, empty rows.
+numbered as (
+
+    select
+        *,
+        row_number() over (
+            partition by identity
+            order by is_known desc, kafka_partition, kafka_offset, event_index
+        ) > 1 or {{ is_below_cut() }} as is_duplicate
+    from gathered
+
+),
+
+logged as (
+
+    select
+        ---------- position
+        kafka_topic,
+        kafka_partition,
+        kafka_offset,
+        event_index,
+        {{ next_batch_id('batch_id') }} as batch_id,
+
+        ---------- event
+        event_kind,
+        event_type,
+        op,
+        source_database,
+        source_table,
+        is_duplicate,
+        identity,
+
+        ---------- time
+        commit_ts,
+        watermark_ts,
+        change_sequence,
+        committed_at,
+        emitted_at,
+        kafka_timestamp,
+        current_timestamp() as ingested_at,
+
+        ---------- payload
+        if(is_duplicate, null, before) as before,
+        if(is_duplicate, null, after) as after,
+        if(is_duplicate, null, primary_key) as primary_key,
+        if(is_duplicate, null, column_types) as column_types,
+        ddl_sql,
+
+        ---------- what could not be read
+        error_class,
+        error_path,
+        error_message,
+        value
+    from numbered
+    where not is_known
+
+)
+
+select * from logged

@@ -1,0 +1,84 @@
+with
+
+previous as (
+
+    {{ previous_rows({
+        'kafka_topic': 'string',
+        'source_database': 'string',
+        'source_table': 'string',
+        'change_sequence': 'string',
+        'commit_ts': 'bigint',
+        'committed_at': 'timestamp',
+        'event_type': 'string',
+        'ddl_sql': 'string',
+        'statement': 'string',
+        'is_understood': 'boolean',
+        'reason': 'string',
+        'identity': 'string',
+        'kafka_partition': 'int',
+        'kafka_offset': 'bigint',
+        'batch_id': 'bigint',
+    }) }}
+
+),
+
+change_log as (
+
+    select * from {{ ref('change_log') }}
+    where
+        event_kind = 'ddl'
+        and not is_duplicate
+
+),
+
+new_events as (
+
+    select change_log.*
+    from change_log
+    left anti join previous on change_log.identity = previous.identity
+
+),
+
+parsed as (
+
+    select
+        *,
+        {{ function('parse_mysql_ddl') }}(ddl_sql, source_database) as statement
+    from new_events
+
+),
+
+read as (
+
+    select
+        *,
+        from_json(statement, 'understood boolean, reason string') as summary
+    from parsed
+
+),
+
+ddl_events as (
+
+    select
+        kafka_topic,
+        source_database,
+        source_table,
+        change_sequence,
+        commit_ts,
+        committed_at,
+        event_type,
+        ddl_sql,
+        statement,
+        summary.understood as is_understood,
+        summary.reason,
+        identity,
+        kafka_partition,
+        kafka_offset,
+        batch_id
+    from read
+    union all
+    select * from previous
+
+)
+
+select * from ddl_events

@@ -1,0 +1,31 @@
+{{ config(materialized='view') }}
+
+with
+
+change_log as (
+
+    select * from {{ ref('change_log') }}
+    where event_kind = 'invalid'
+
+),
+
+quarantined as (
+
+    select
+        kafka_topic,
+        kafka_partition,
+        kafka_offset,
+        kafka_timestamp,
+        error_class,
+        error_path,
+        error_message,
+        source_database,
+        source_table,
+        value,
+        batch_id,
+        ingested_at
+    from change_log
+
+)
+
+select * from quarantined

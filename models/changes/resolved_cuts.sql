@@ -1,0 +1,74 @@
+with
+
+declared as (
+
+    {{ declared_topics_rows() }}
+
+),
+
+watermarks as (
+
+    select * from {{ ref('watermarks') }}
+
+),
+
+-- A partition that has sent nothing yet counts: it may still send anything.
+partitions as (
+
+    select
+        declared.kafka_topic,
+        declared.protocol,
+        declared.partitions,
+        explode(sequence(0, declared.partitions - 1)) as kafka_partition
+    from declared
+
+),
+
+cuts as (
+
+    select
+        partitions.kafka_topic,
+        partitions.protocol,
+        partitions.partitions,
+        count(watermarks.kafka_partition) as partitions_seen,
+        if(
+            count(watermarks.watermark_ts) = partitions.partitions,
+            min(watermarks.watermark_ts),
+            null
+        ) as cut_ts,
+        min_by(
+            partitions.kafka_partition,
+            coalesce(watermarks.watermark_ts, 0)
+        ) as slowest_partition,
+        max(watermarks.watermark_ts) as newest_watermark_ts,
+        coalesce(sum(watermarks.last_offset - watermarks.contiguous_offset), 0)
+            as messages_behind_a_gap,
+        coalesce(max(watermarks.batch_id), 0) as batch_id
+    from partitions
+    left join watermarks
+        on
+            partitions.kafka_topic = watermarks.kafka_topic
+            and partitions.kafka_partition = watermarks.kafka_partition
+    group by partitions.kafka_topic, partitions.protocol, partitions.partitions
+
+),
+
+resolved as (
+
+    select
+        kafka_topic,
+        protocol,
+        partitions,
+        partitions_seen,
+        cut_ts,
+        lpad(cast(cut_ts as string), 20, '0') as cut_sequence,
+        {{ tso_timestamp('cut_ts') }} as cut_at,
+        slowest_partition,
+        {{ tso_timestamp('newest_watermark_ts') }} as newest_watermark_at,
+        messages_behind_a_gap,
+        batch_id
+    from cuts
+
+)
+
+select * from resolved

@@ -1,0 +1,81 @@
+with
+
+resolved_cuts as (
+
+    select * from {{ ref('resolved_cuts') }}
+
+),
+
+previous as (
+
+    {{ previous_rows({
+        'kafka_topic': 'string',
+        'source_database': 'string',
+        'source_table': 'string',
+        'changes': 'bigint',
+        'last_sequence': 'string',
+        'last_batch_id': 'bigint',
+        'first_sequence': 'string',
+        'primary_key': 'string',
+        'column_types': 'string',
+    }) }}
+
+),
+
+changes as (
+
+    select * from {{ ref('changes') }}
+    where
+        {{ is_newly_arrived() }}
+        or {{ was_beyond_cut() }}
+
+),
+
+gathered as (
+
+    select
+        kafka_topic,
+        source_database,
+        source_table,
+        count(*) as changes,
+        max(change_sequence) as last_sequence,
+        max(batch_id) as last_batch_id,
+        min(change_sequence) as first_sequence,
+        max_by(primary_key, change_sequence) as primary_key,
+        max_by(column_types, change_sequence) as column_types
+    from changes
+    group by kafka_topic, source_database, source_table
+    union all
+    select * from previous
+
+),
+
+totals as (
+
+    select
+        kafka_topic,
+        source_database,
+        source_table,
+        sum(changes) as changes,
+        max(last_sequence) as last_sequence,
+        max(last_batch_id) as last_batch_id,
+        min(first_sequence) as first_sequence,
+        max_by(primary_key, last_sequence) as primary_key,
+        max_by(column_types, last_sequence) as column_types
+    from gathered
+    group by kafka_topic, source_database, source_table
+
+),
+
+source_tables as (
+
+    select
+        totals.*,
+        resolved_cuts.batch_id,
+        resolved_cuts.cut_sequence
+    from totals
+    inner join resolved_cuts on totals.kafka_topic = resolved_cuts.kafka_topic
+
+)
+
+select * from source_tables

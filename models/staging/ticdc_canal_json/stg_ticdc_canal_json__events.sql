@@ -1,0 +1,90 @@
+with
+
+messages as (
+
+    {{ raw_messages('ticdc_canal_json') }}
+
+),
+
+parsed as (
+
+    select
+        kafka_topic,
+        kafka_partition,
+        kafka_offset,
+        kafka_timestamp,
+        batch_id,
+        value,
+        {{ function('parse_ticdc_canal_json') }}(value) as message
+    from messages
+
+),
+
+-- One row per row of a message; a message without rows keeps one.
+exploded as (
+
+    select
+        parsed.kafka_topic,
+        parsed.kafka_partition,
+        parsed.kafka_offset,
+        parsed.kafka_timestamp,
+        parsed.batch_id,
+        parsed.value,
+        parsed.message,
+        coalesce(images.event_index, 0) as event_index,
+        images.image
+    from parsed
+    lateral view outer posexplode(parsed.message.images) images as event_index, image
+
+),
+
+events as (
+
+    select
+        ---------- position
+        kafka_topic,
+        kafka_partition,
+        kafka_offset,
+        event_index,
+        batch_id,
+
+        ---------- event
+        message.event_kind,
+        message.event_type,
+        case message.event_type
+            when 'INSERT' then 'c'
+            when 'UPDATE' then 'u'
+            when 'DELETE' then 'd'
+        end as op,
+        message.source_database,
+        message.source_table,
+
+        ---------- time
+        message.commit_ts,
+        message.watermark_ts,
+        {{ change_sequence('message.commit_ts', 'message.es_ms', 'kafka_offset') }}
+            as change_sequence,
+        coalesce(
+            {{ tso_timestamp('message.commit_ts') }},
+            timestamp_millis(message.es_ms)
+        ) as committed_at,
+        timestamp_millis(message.ts_ms) as emitted_at,
+        kafka_timestamp,
+
+        ---------- payload: a DELETE carries the deleted row in `data`
+        if(message.event_type = 'DELETE', image.data, image.old) as before,
+        if(message.event_type = 'DELETE', null, image.data) as after,
+        message.primary_key,
+        message.column_types,
+        message.ddl_sql,
+
+        ---------- what could not be read
+        message.error.class as error_class,
+        message.error.path as error_path,
+        message.error.message as error_message,
+        if(message.event_kind = 'invalid', value, null) as value
+    from exploded
+
+)
+
+select * from events

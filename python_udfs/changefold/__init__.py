@@ -1,0 +1,1 @@
+"""Decode change streams and fold their schema history, one value at a time."""

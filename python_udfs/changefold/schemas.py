@@ -1,0 +1,1343 @@
+"""Fold DDL events into the versions of every table's schema.
+
+`fold_schemas` reads the statements of a topic in order and keeps, for each table, what
+its columns were between two statements, and what each statement did to rows without a
+row event: the defaults of new columns, converted values, rows that ended.
+
+Rules and their sources:
+
+- A DDL at sequence D: rows with sequence <= D belong to the schema before it (TiCDC
+  sends every row up to D before the DDL).
+- The same event again is a resend and acts once; two different statements at one
+  sequence both act (TiCDC splits ``RENAME TABLE a TO b, c TO d`` that way).
+- A table keeps its identity through RENAME and TRUNCATE; DROP and CREATE make another
+  table. A column keeps its identity through RENAME and MODIFY; DROP and ADD make
+  another column.
+- In one ALTER TABLE, the columns named by DROP, MODIFY, CHANGE and RENAME are those of
+  the table before the statement (MySQL 8.0 manual, 15.1.9).
+- A topic can begin in the middle. A table whose CREATE was not seen is folded from its
+  first DDL on, with `TableVersion.is_complete` false: the columns that no DDL named
+  are not listed.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Final, Literal
+
+import msgspec
+
+from changefold.ddl import (
+    Action,
+    AddColumn,
+    AddKey,
+    ConvertCharset,
+    CreateDatabase,
+    CreateTable,
+    DdlColumn,
+    DdlKey,
+    DdlStatement,
+    DropColumn,
+    DropDatabase,
+    DropKey,
+    DropTable,
+    ModifyColumn,
+    NoEffect,
+    NoRowEffect,
+    Partition,
+    PartitionAction,
+    Partitioning,
+    RecoverTable,
+    RenameColumn,
+    RenameKey,
+    RenameTable,
+    SetDefault,
+    SqlValue,
+    TableCharset,
+    TableComment,
+    TableName,
+    TruncateTable,
+    parse_ddl,
+)
+from changefold.mysql_types import MySqlType, parse_mysql_type
+from changefold.values import convert_value, may_change_text
+
+__all__ = [
+    "AffectedPartition",
+    "DdlEvent",
+    "ImageChange",
+    "NotApplied",
+    "PartitionChange",
+    "RowEffect",
+    "SchemaColumn",
+    "SchemaHistory",
+    "TableVersion",
+    "fold_schema_history",
+    "fold_schema_history_json",
+    "fold_schemas",
+    "fold_schemas_json",
+]
+
+RowEffect = Literal["none", "close_all", "reshape", "rekey", "partition", "unknown"]
+"""What a DDL does to rows, the strongest if it does several things.
+
+``none``: nothing; ``close_all``: every row ends; ``reshape``: images change, see
+`TableVersion.image_changes`; ``rekey``: rows have another key; ``partition``: rows that
+no event names end or move, see `TableVersion.partition_changes`; ``unknown``: the
+statement was not understood, or rows came that no event names.
+"""
+
+_STRENGTH: Final[tuple[RowEffect, ...]] = (
+    "none",
+    "partition",
+    "rekey",
+    "reshape",
+    "close_all",
+    "unknown",
+)
+
+Accuracy = Literal["exact", "approximate", "unknown"]
+"""How well `SchemaColumn.original_default` is known."""
+
+
+class DdlEvent(msgspec.Struct, frozen=True):
+    """One DDL of the stream.
+
+    Attributes:
+        sequence: Sortable text of its position, such as a TSO of 20 digits.
+        database: Database the message names: that after the statement.
+        table: Table the message names, '' for statements on databases.
+        sql: The statement.
+        source_database: Database before the statement, where a protocol tells it. It
+            resolves ``RENAME TABLE a TO d2.b``, whose text does not.
+        statement: The statement as `parse_ddl` read it, if that was done before.
+    """
+
+    sequence: str
+    database: str
+    table: str
+    sql: str
+    source_database: str | None = None
+    statement: DdlStatement | None = None
+
+
+class SchemaColumn(msgspec.Struct, frozen=True):
+    """A column of one version.
+
+    Attributes:
+        column_id: Identity within the table, kept by RENAME and MODIFY.
+        name: Name in this version.
+        type: Canonical type; '' if it was never seen.
+        nullable: Whether it takes NULL.
+        default: Default of rows to come, ``None`` without a DEFAULT clause.
+        original_default: For a column that was added: the value, in Canal-JSON wire
+            form of `type`, that rows written before show. ``None``: NULL, or not
+            known, see `original_default_accuracy`.
+        original_default_accuracy: ``None`` for columns of CREATE TABLE, which had no
+            rows before. ``approximate``: CURRENT_TIMESTAMP, taken from the time of
+            the DDL in UTC.
+        generated: How a generated column is kept; virtual ones are in no message.
+        expression: SQL text of a generated column.
+        comment: Comment of the column.
+        charset: Character set, if the column names one.
+        collation: Collation, if the column names one.
+        auto_increment: AUTO_INCREMENT or AUTO_RANDOM.
+    """
+
+    column_id: int
+    name: str
+    type: str
+    nullable: bool = True
+    default: SqlValue | None = None
+    original_default: str | None = None
+    original_default_accuracy: Accuracy | None = None
+    generated: Literal["virtual", "stored"] | None = None
+    expression: str | None = None
+    comment: str | None = None
+    charset: str | None = None
+    collation: str | None = None
+    auto_increment: bool = False
+
+
+class ImageChange(msgspec.Struct, frozen=True):
+    """What a DDL did to one column of the rows that existed.
+
+    Attributes:
+        column_id: The column.
+        kind: What happened. A column can be renamed and retyped at once, which makes
+            two changes.
+        from_name: Name before; ``None`` if added.
+        to_name: Name after; ``None`` if dropped.
+        from_type: Type before; ``None`` if added, or never seen.
+        to_type: Type after; ``None`` if dropped.
+        changes_text: A value may have another wire form afterwards: true for added,
+            dropped and renamed columns.
+        value: For ``added``: the value of all rows, in wire form.
+        value_accuracy: For ``added``: how well `value` is known.
+        generated: The column is a generated one after the DDL: its value comes from
+            its expression; a virtual one is in no message.
+    """
+
+    column_id: int
+    kind: Literal["added", "dropped", "renamed", "retyped"]
+    from_name: str | None = None
+    to_name: str | None = None
+    from_type: str | None = None
+    to_type: str | None = None
+    changes_text: bool = True
+    value: str | None = None
+    value_accuracy: Accuracy | None = None
+    generated: Literal["virtual", "stored"] | None = None
+
+
+class AffectedPartition(msgspec.Struct, frozen=True):
+    """A partition whose rows ended or moved, with the rows it held.
+
+    Attributes:
+        name: Its name.
+        position: Place among the partitions, from 0: HASH holds the rows whose
+            expression modulo the number of partitions is this. ``None`` if unknown.
+        at_least: Lower bound of RANGE (inclusive); ``None`` for none, or unknown.
+        less_than: Upper bound of RANGE (exclusive).
+        values_in: Values of LIST.
+    """
+
+    name: str
+    position: int | None = None
+    at_least: tuple[SqlValue, ...] | None = None
+    less_than: tuple[SqlValue, ...] | None = None
+    values_in: tuple[tuple[SqlValue, ...], ...] | None = None
+
+
+class PartitionChange(msgspec.Struct, frozen=True):
+    """Rows that a DDL on partitions ended or moved.
+
+    Attributes:
+        operation: ``truncate`` and ``drop`` end rows; ``exchange`` swaps the rows of
+            the partitions with all rows of the other table.
+        partitions: Partitions concerned, those of the partitioned table in both
+            versions of an exchange.
+        is_partitioned_side: False for the other table of an exchange.
+        counterpart_uid: The other table of an exchange.
+        partitioning: The partitioning before, if known.
+    """
+
+    operation: Literal["truncate", "drop", "exchange"]
+    partitions: tuple[AffectedPartition, ...]
+    is_partitioned_side: bool = True
+    counterpart_uid: str | None = None
+    partitioning: Partitioning | None = None
+
+
+class TableVersion(msgspec.Struct, frozen=True):
+    """The schema of one table between two DDLs.
+
+    Attributes:
+        table_uid: Identity of the table: name and sequence at its creation.
+        database: Database in this version.
+        table: Name in this version.
+        version: 1, 2, ... within the table.
+        valid_from_sequence: Sequence of the DDL that made the version. Rows above it
+            belong here, rows up to it to the version before. ``None``: the table was
+            there before the topic began.
+        valid_to_sequence: Sequence of the DDL that ended it, ``None`` if it holds.
+        is_dropped: The table is gone; `columns` are its last.
+        is_complete: All columns are listed.
+        columns: The columns, in the order of the table.
+        key_columns: Names of the primary key's columns in key order, else of the first
+            UNIQUE index whose columns are all NOT NULL, else none.
+        key_kind: Which of the two it is.
+        ddl: The statement that made the version.
+        row_effect: What the statement did to rows.
+        image_changes: Per column, if it changed images or types.
+        partition_changes: Rows that ended or moved with partitions.
+        key_changed: The key has other columns than before.
+        previous_database: Database before, if the table was renamed.
+        previous_table: Name before, if the table was renamed.
+        partitioning: Partitioning of this version, if any is known.
+        reason: Why the effect is unknown.
+    """
+
+    table_uid: str
+    database: str
+    table: str
+    version: int
+    valid_from_sequence: str | None
+    valid_to_sequence: str | None
+    is_dropped: bool
+    is_complete: bool
+    columns: tuple[SchemaColumn, ...]
+    key_columns: tuple[str, ...]
+    key_kind: Literal["primary", "unique"] | None
+    ddl: str | None
+    row_effect: RowEffect
+    image_changes: tuple[ImageChange, ...] = ()
+    partition_changes: tuple[PartitionChange, ...] = ()
+    key_changed: bool = False
+    previous_database: str | None = None
+    previous_table: str | None = None
+    partitioning: Partitioning | None = None
+    reason: str | None = None
+
+
+class NotApplied(msgspec.Struct, frozen=True):
+    """A DDL that changed no known table.
+
+    Attributes:
+        sequence: Sequence of the DDL.
+        database: Database the message names.
+        table: Table the message names.
+        sql: The statement.
+        row_effect: What it may have done to rows of tables unknown here: DROP DATABASE
+            is ``close_all``, a statement not understood is ``unknown``.
+        reason: Why it was not applied.
+    """
+
+    sequence: str
+    database: str
+    table: str
+    sql: str
+    row_effect: RowEffect
+    reason: str
+
+
+class SchemaHistory(msgspec.Struct, frozen=True):
+    """Everything that folding gives.
+
+    Attributes:
+        versions: All versions, in the order of the statements.
+        not_applied: Statements that changed no known table.
+    """
+
+    versions: tuple[TableVersion, ...]
+    not_applied: tuple[NotApplied, ...]
+
+
+def fold_schemas(events: Iterable[DdlEvent]) -> list[TableVersion]:
+    """Fold DDL events into the versions of all tables.
+
+    Args:
+        events: The events in order of arrival; they are sorted by sequence here, and
+            a resend acts once.
+
+    Returns:
+        All versions, in the order of the statements that made them.
+    """
+    return list(fold_schema_history(events).versions)
+
+
+def fold_schema_history(events: Iterable[DdlEvent]) -> SchemaHistory:
+    """Fold DDL events, and also return the statements that changed no known table.
+
+    Args:
+        events: As for `fold_schemas`.
+
+    Returns:
+        Versions and statements that were not applied.
+    """
+    fold = _Fold()
+    seen: set[tuple[str, str, str, str]] = set()
+    for event in sorted(events, key=lambda event: event.sequence):
+        identity = (event.sequence, event.sql, event.database, event.table)
+        if identity not in seen:
+            seen.add(identity)
+            fold.apply(event)
+    return SchemaHistory(tuple(fold.versions), tuple(fold.not_applied))
+
+
+def fold_schemas_json(events_json: str) -> str:
+    """Do what `fold_schemas` does, from JSON to JSON.
+
+    Args:
+        events_json: Array of objects with the fields of `DdlEvent`.
+
+    Returns:
+        Array of objects with the fields of `TableVersion`.
+
+    Raises:
+        msgspec.ValidationError: If the text is not of that form.
+    """
+    events = msgspec.json.decode(events_json, type=list[DdlEvent])
+    return msgspec.json.encode(fold_schemas(events)).decode()
+
+
+def fold_schema_history_json(events_json: str) -> str:
+    """Do what `fold_schema_history` does, from JSON to JSON.
+
+    Args:
+        events_json: Array of objects with the fields of `DdlEvent`.
+
+    Returns:
+        One object with the fields of `SchemaHistory`.
+
+    Raises:
+        msgspec.ValidationError: If the text is not of that form.
+    """
+    events = msgspec.json.decode(events_json, type=list[DdlEvent])
+    return msgspec.json.encode(fold_schema_history(events)).decode()
+
+
+# --- The value of rows that were there before a column ----------------------------
+
+_WRITTEN_TEXT: Final = MySqlType("longtext")
+_WRITTEN_NUMBER: Final = MySqlType("decimal")
+
+# What NOT NULL without DEFAULT gives (MySQL manual, 13.6 "Data Type Default Values"):
+# numbers 0, times zero, ENUM its first member, other text empty.
+_IMPLICIT_ZERO: Final = {
+    "date": "0000-00-00",
+    "time": "00:00:00",
+    "datetime": "0000-00-00 00:00:00",
+    "timestamp": "0000-00-00 00:00:00",
+    "enum": "1",
+    "json": "null",
+    "vector": "[]",
+}
+
+
+def _implicit_zero(mysql_type: MySqlType) -> str:
+    base = mysql_type.base
+    if base in _IMPLICIT_ZERO:
+        digits = mysql_type.fraction_digits
+        return _IMPLICIT_ZERO[base] + ("." + "0" * digits if digits else "")
+    if mysql_type.is_text:
+        return ""
+    if mysql_type.is_binary:
+        return "\0" * (mysql_type.length or 0) if base == "binary" else ""
+    if base == "decimal" and mysql_type.scale:
+        return "0." + "0" * mysql_type.scale
+    return "0"
+
+
+def _tso_time(sequence: str) -> datetime | None:
+    """Return the time of a sequence that is a TSO (physical ms << 18 | logical)."""
+    if not sequence.isdecimal():
+        return None
+    milliseconds = int(sequence) >> 18
+    # A position that is no TSO gives a year far from TiDB's life.
+    if not 1_262_304_000_000 < milliseconds < 4_102_444_800_000:
+        return None
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)
+
+
+def _written_value(value: SqlValue, mysql_type: MySqlType) -> str | None:
+    """Return a literal in the wire form of a type."""
+    if value.form == "text":
+        return convert_value(value.text, _WRITTEN_TEXT, mysql_type)
+    if value.form == "number":
+        return convert_value(value.text, _WRITTEN_NUMBER, mysql_type)
+    base = 2 if value.form == "bits" else 16
+    width = len(value.text) * (1 if value.form == "bits" else 4)
+    written = MySqlType("bit", length=max(width, 1))
+    return convert_value(str(int(value.text or "0", base)), written, mysql_type)
+
+
+def _original_default(column: DdlColumn, sequence: str) -> tuple[str | None, Accuracy]:
+    """Return what rows show that were there before this column was added."""
+    if column.generated is not None or column.auto_increment:
+        return None, "unknown"
+    mysql_type = parse_mysql_type(column.type)
+    default = column.default
+    if default is None or default.form == "null":
+        return (None if column.nullable else _implicit_zero(mysql_type)), "exact"
+    try:
+        if default.form != "expression":
+            return _written_value(default, mysql_type), "exact"
+        moment = _tso_time(sequence)
+        if moment is None or not default.text.startswith("CURRENT_TIMESTAMP"):
+            return None, "unknown"
+        text = f"{moment:%Y-%m-%d %H:%M:%S.%f}"
+        written = MySqlType("datetime", length=6)
+        return convert_value(text, written, mysql_type), "approximate"
+    except ValueError:
+        return None, "unknown"
+
+
+# --- State of one table -----------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Key:
+    kind: Literal["primary", "unique", "index"]
+    name: str
+    column_ids: list[int]
+    has_expression: bool
+
+
+@dataclass(slots=True)
+class _Table:
+    """A table at the present point of the fold."""
+
+    uid: str
+    database: str
+    table: str
+    is_complete: bool = True
+    is_dropped: bool = False
+    columns: list[SchemaColumn] = field(default_factory=list)
+    keys: list[_Key] = field(default_factory=list)
+    charset: str | None = None
+    partitioning: Partitioning | None = None
+    next_column_id: int = 1
+    versions: int = 0
+    last_index: int | None = None
+
+    @property
+    def name(self) -> tuple[str, str]:
+        return self.database, self.table
+
+    def column(self, column_id: int) -> SchemaColumn:
+        return next(c for c in self.columns if c.column_id == column_id)
+
+    def replace(self, column: SchemaColumn) -> None:
+        index = self.index(column.column_id)
+        self.columns[index] = column
+
+    def index(self, column_id: int) -> int:
+        ids = [column.column_id for column in self.columns]
+        return ids.index(column_id)
+
+    def key(self) -> tuple[Literal["primary", "unique"] | None, list[int]]:
+        """Return the key that tells rows apart, as column ids."""
+        for kind in ("primary", "unique"):
+            for key in self.keys:
+                if key.kind == kind and not key.has_expression and self._binds(key):
+                    return kind, key.column_ids
+        return None, []
+
+    def _binds(self, key: _Key) -> bool:
+        columns = [self.column(column_id) for column_id in key.column_ids]
+        is_bound = all(not column.nullable for column in columns)
+        return bool(columns) and (key.kind == "primary" or is_bound)
+
+    def add_key(self, key: DdlKey) -> None:
+        ids = [find_column(self.columns, name) for name in key.columns]
+        known = [column.column_id for column in ids if column is not None]
+        is_partly_known = key.has_expression or len(known) < len(ids)
+        if key.kind == "primary":
+            for column_id in known:
+                column = self.column(column_id)
+                self.replace(msgspec.structs.replace(column, nullable=False))
+        name = key.name or self._free_key_name(key)
+        self.keys.append(_Key(key.kind, name, known, is_partly_known))
+
+    def _free_key_name(self, key: DdlKey) -> str:
+        """Name an index as MySQL does: its first column, then _2, _3."""
+        first = key.columns[0] if key.columns else "functional_index"
+        taken = {key.name.lower() for key in self.keys}
+        name, number = first, 2
+        while name.lower() in taken:
+            name, number = f"{first}_{number}", number + 1
+        return name
+
+    def drop_key(self, name: str) -> None:
+        lowered = name.lower()
+        self.keys = [key for key in self.keys if key.name.lower() != lowered]
+
+    def drop_column(self, column_id: int) -> None:
+        """Drop a column, also from its indexes; an empty index goes with it."""
+        self.columns = [c for c in self.columns if c.column_id != column_id]
+        for key in self.keys:
+            key.column_ids = [other for other in key.column_ids if other != column_id]
+        self.keys = [key for key in self.keys if key.column_ids or key.has_expression]
+
+
+def find_column(columns: Sequence[SchemaColumn], name: str) -> SchemaColumn | None:
+    """Return the column of that name; column names ignore case in MySQL."""
+    lowered = name.lower()
+    return next((c for c in columns if c.name.lower() == lowered), None)
+
+
+@dataclass(slots=True)
+class _Change:
+    """What one event did to one table."""
+
+    table: _Table
+    key_before: list[int]
+    columns_before: tuple[SchemaColumn, ...]
+    name_before: tuple[str, str]
+    effects: set[RowEffect] = field(default_factory=set)
+    images: list[ImageChange] = field(default_factory=list)
+    partitions: list[PartitionChange] = field(default_factory=list)
+    reason: str | None = None
+
+    def unknown(self, reason: str) -> None:
+        """Say that what is known of the table may be wrong from here on."""
+        self.effects.add("unknown")
+        self.table.is_complete = False
+        self.reason = reason
+
+    def column_of(self, name: str) -> SchemaColumn | None:
+        """Find a column by its name before the statement, else by its present one."""
+        before = find_column(self.columns_before, name)
+        for column in self.table.columns:
+            if before is not None and column.column_id == before.column_id:
+                return column
+        return find_column(self.table.columns, name)
+
+    def add_image(self, image: ImageChange) -> None:
+        self.images.append(image)
+        if image.changes_text:
+            self.effects.add("reshape")
+
+
+class _NotAppliedError(Exception):
+    """The event changes no known table; the text says why."""
+
+    def __init__(self, reason: str, row_effect: RowEffect = "none") -> None:
+        super().__init__(reason)
+        self.row_effect: RowEffect = row_effect
+
+
+# --- The fold ---------------------------------------------------------------------
+
+
+class _Fold:
+    """Applies events one after the other."""
+
+    def __init__(self) -> None:
+        self.versions: list[TableVersion] = []
+        self.not_applied: list[NotApplied] = []
+        self._live: dict[tuple[str, str], _Table] = {}
+        self._dropped: dict[tuple[str, str], _Table] = {}
+        # When a name became free, which tells a later unknown table from the old one.
+        self._freed: dict[tuple[str, str], str] = {}
+        self._changes: dict[str, _Change] = {}
+        self._event = DdlEvent("", "", "", "")
+
+    def apply(self, event: DdlEvent) -> None:
+        """Apply one event."""
+        self._event = event
+        self._changes = {}
+        statement = event.statement or parse_ddl(event.sql, event.database)
+        try:
+            if statement.understood:
+                self._apply_actions(statement.actions)
+            else:
+                self._apply_unknown(statement.reason or "not understood")
+        except _NotAppliedError as error:
+            self.not_applied.append(
+                NotApplied(
+                    event.sequence,
+                    event.database,
+                    event.table,
+                    event.sql,
+                    error.row_effect,
+                    str(error),
+                )
+            )
+        for change in self._changes.values():
+            self._close_version(change)
+
+    def _apply_unknown(self, reason: str) -> None:
+        table = self._find(TableName(self._event.database, self._event.table))
+        if table is None:
+            raise _NotAppliedError(f"Not understood: {reason}", "unknown")
+        self._change(table).unknown(f"Not understood: {reason}")
+
+    def _apply_actions(self, actions: Sequence[Action]) -> None:
+        if actions and all(isinstance(action, RenameTable) for action in actions):
+            self._apply_each(actions)
+        elif any(isinstance(action, RenameTable) for action in actions):
+            self._alter_and_rename(actions)
+        else:
+            self._apply_each(actions)
+
+    def _apply_each(self, actions: Sequence[Action]) -> None:
+        for action in actions:
+            match action:
+                case CreateDatabase() | NoEffect():
+                    raise _NotAppliedError("No table is concerned")
+                case DropDatabase():
+                    self._drop_database(action)
+                case CreateTable():
+                    self._create(action)
+                case DropTable():
+                    self._drop(action)
+                case RenameTable():
+                    self._rename(self._renamed_table(action), action.target)
+                case RecoverTable():
+                    self._recover(action)
+                case _:
+                    self._alter(self._table_of(action), action)
+
+    def _alter_and_rename(self, actions: Sequence[Action]) -> None:
+        """Apply ALTER TABLE ... RENAME TO, whose clauses all name the old table."""
+        rename = next(action for action in actions if isinstance(action, RenameTable))
+        table = self._renamed_table(rename)
+        for action in actions:
+            if isinstance(action, RenameTable):
+                self._rename(table, action.target)
+            else:
+                self._alter(table, action)
+
+    # Finding tables
+
+    def _find(self, name: TableName) -> _Table | None:
+        """Find a live table; TiDB and many MySQL servers ignore the case of names."""
+        exact = self._live.get((name.database, name.table))
+        if exact is not None:
+            return exact
+        lowered = (name.database.lower(), name.table.lower())
+        matches = [
+            table
+            for (database, table_name), table in self._live.items()
+            if (database.lower(), table_name.lower()) == lowered
+        ]
+        return matches[0] if len(matches) == 1 else None
+
+    def _as_named_by_event(self, name: TableName) -> tuple[str, str]:
+        """Prefer the message's spelling, which is that of the table's schema."""
+        event = (self._event.database, self._event.table)
+        typed = (name.database, name.table)
+        is_same = [part.lower() for part in event] == [part.lower() for part in typed]
+        return event if is_same else typed
+
+    def _table_of(self, action: Action) -> _Table:
+        """Return the table of an action, one of unknown beginning if need be."""
+        if isinstance(action, CreateDatabase | DropDatabase | NoEffect):
+            raise TypeError(f"Expected an action on a table, got {action}")
+        table = self._find(action.table)
+        if table is not None:
+            return table
+        if isinstance(action, _WITHOUT_ROWS):
+            raise _NotAppliedError("The table was never seen, and no row is concerned")
+        return self._unknown_table(action.table)
+
+    def _unknown_table(self, name: TableName) -> _Table:
+        """Begin a table that was there before the topic began."""
+        database, table_name = self._as_named_by_event(name)
+        freed = self._freed.get((database, table_name))
+        uid = f"{database}.{table_name}@{'' if freed is None else 'after ' + freed}"
+        table = _Table(uid, database, table_name, is_complete=False)
+        self._live[table.name] = table
+        self._add_version(table, sequence=freed, ddl=None)
+        return table
+
+    def _renamed_table(self, action: RenameTable) -> _Table:
+        """Find the table that is renamed.
+
+        The message names the database after the rename. If the text qualifies only
+        the new name, the old table is in the session's database, which is in no
+        field: it is found if only one known table has that name.
+        """
+        name, target = action.table, action.target
+        if name.is_qualified or not target.is_qualified:
+            return self._find(name) or self._unknown_table(name)
+        if self._event.source_database is not None:
+            name = TableName(self._event.source_database, name.table)
+            return self._find(name) or self._unknown_table(name)
+        lowered = name.table.lower()
+        matches = [t for t in self._live.values() if t.table.lower() == lowered]
+        if len(matches) == 1:
+            return matches[0]
+        reason = (
+            f"Expected one known table `{name.table}` that RENAME can mean, as its"
+            f" text names no database, got {len(matches)}"
+        )
+        for table in matches:
+            self._change(table).unknown(reason)
+        raise _NotAppliedError(reason, "unknown")
+
+    # Versions
+
+    def _change(self, table: _Table) -> _Change:
+        change = self._changes.get(table.uid)
+        if change is None:
+            change = _Change(
+                table=table,
+                key_before=table.key()[1],
+                columns_before=tuple(table.columns),
+                name_before=table.name,
+            )
+            self._changes[table.uid] = change
+        return change
+
+    def _close_version(self, change: _Change) -> None:
+        table = change.table
+        is_first = table.versions == 0
+        key_changed = not is_first and table.key()[1] != change.key_before
+        if key_changed:
+            change.effects.add("rekey")
+        effect = max(change.effects, key=_STRENGTH.index, default="none")
+        is_renamed = not is_first and table.name != change.name_before
+        before = change.name_before if is_renamed else (None, None)
+        self._add_version(
+            table,
+            sequence=self._event.sequence,
+            ddl=self._event.sql,
+            row_effect=effect,
+            image_changes=tuple(change.images),
+            partition_changes=tuple(change.partitions),
+            key_changed=key_changed,
+            previous_database=before[0],
+            previous_table=before[1],
+            reason=change.reason,
+        )
+
+    def _add_version(  # noqa: PLR0913 # one argument per field of the result
+        self,
+        table: _Table,
+        *,
+        sequence: str | None,
+        ddl: str | None,
+        row_effect: RowEffect = "none",
+        image_changes: tuple[ImageChange, ...] = (),
+        partition_changes: tuple[PartitionChange, ...] = (),
+        key_changed: bool = False,
+        previous_database: str | None = None,
+        previous_table: str | None = None,
+        reason: str | None = None,
+    ) -> None:
+        if table.last_index is not None:
+            last = self.versions[table.last_index]
+            self.versions[table.last_index] = msgspec.structs.replace(
+                last, valid_to_sequence=sequence
+            )
+        table.versions += 1
+        table.last_index = len(self.versions)
+        key_kind, key_ids = table.key()
+        self.versions.append(
+            TableVersion(
+                table_uid=table.uid,
+                database=table.database,
+                table=table.table,
+                version=table.versions,
+                valid_from_sequence=sequence,
+                valid_to_sequence=None,
+                is_dropped=table.is_dropped,
+                is_complete=table.is_complete,
+                columns=tuple(table.columns),
+                key_columns=tuple(table.column(key_id).name for key_id in key_ids),
+                key_kind=key_kind,
+                ddl=ddl,
+                row_effect=row_effect,
+                image_changes=image_changes,
+                partition_changes=partition_changes,
+                key_changed=key_changed,
+                previous_database=previous_database,
+                previous_table=previous_table,
+                partitioning=table.partitioning,
+                reason=reason,
+            )
+        )
+
+    # Whole tables
+
+    def _create(self, action: CreateTable) -> None:
+        if action.temporary:
+            raise _NotAppliedError("A temporary table is not replicated")
+        database, name = self._as_named_by_event(action.table)
+        present = self._live.get((database, name))
+        if present is not None and action.if_not_exists:
+            raise _NotAppliedError("The table exists")
+        if present is not None:
+            self._replace_unseen(present, is_known=action.or_replace)
+        table = _Table(f"{database}.{name}@{self._event.sequence}", database, name)
+        change = self._change(table)
+        if action.like is None:
+            _fill(table, action)
+        else:
+            self._copy_schema(action, change)
+        self._live[table.name] = table
+
+    def _replace_unseen(self, present: _Table, *, is_known: bool) -> None:
+        """End a table in whose place another is created."""
+        change = self._change(present)
+        change.effects.add("close_all")
+        if not is_known:
+            change.unknown("The table was created anew, but no DROP was seen")
+        self._end(present)
+
+    def _copy_schema(self, action: CreateTable, change: _Change) -> None:
+        """CREATE TABLE LIKE copies columns, indexes and partitions, no rows."""
+        table, like = change.table, action.like
+        original = None if like is None else self._find(like)
+        if original is None:
+            change.unknown("The table after LIKE was never seen")
+            return
+        table.is_complete = original.is_complete
+        table.columns = [
+            msgspec.structs.replace(
+                column, original_default=None, original_default_accuracy=None
+            )
+            for column in original.columns
+        ]
+        table.keys = [
+            _Key(key.kind, key.name, list(key.column_ids), key.has_expression)
+            for key in original.keys
+        ]
+        table.next_column_id = original.next_column_id
+        table.charset = original.charset
+        table.partitioning = original.partitioning
+
+    def _end(self, table: _Table) -> None:
+        table.is_dropped = True
+        self._free(table)
+        self._dropped[table.name] = table
+
+    def _free(self, table: _Table) -> None:
+        if self._live.get(table.name) is table:
+            del self._live[table.name]
+        self._freed[table.name] = self._event.sequence
+
+    def _drop(self, action: DropTable) -> None:
+        table = self._find(action.table)
+        if table is None:
+            if action.temporary or (
+                action.if_exists
+                and self._as_named_by_event(action.table) in self._freed
+            ):
+                raise _NotAppliedError("There is no such table")
+            table = self._unknown_table(action.table)
+        self._change(table).effects.add("close_all")
+        self._end(table)
+
+    def _drop_database(self, action: DropDatabase) -> None:
+        lowered = action.database.lower()
+        tables = [t for t in self._live.values() if t.database.lower() == lowered]
+        for table in tables:
+            self._change(table).effects.add("close_all")
+            self._end(table)
+        if not tables:
+            raise _NotAppliedError("No known table is in the database", "close_all")
+
+    def _rename(self, table: _Table, target: TableName) -> None:
+        change = self._change(table)
+        database, name = self._as_named_by_event(target)
+        self._free(table)
+        replaced = self._live.get((database, name))
+        if replaced is not None:
+            self._replace_unseen(replaced, is_known=False)
+        table.database, table.table = database, name
+        self._live[table.name] = table
+        if change.name_before == table.name:
+            change.reason = None
+
+    def _recover(self, action: RecoverTable) -> None:
+        """Bring back a dropped table; its rows come back without events."""
+        name = self._as_named_by_event(action.table)
+        table = self._dropped.pop(name, None)
+        if table is None:
+            table = self._unknown_table(action.target)
+        change = self._change(table)
+        table.is_dropped = False
+        table.database, table.table = self._as_named_by_event(action.target)
+        self._live[table.name] = table
+        change.effects.add("unknown")
+        change.reason = "The rows that DROP or TRUNCATE had ended came back"
+
+    # One clause of ALTER TABLE
+
+    def _alter(self, table: _Table, action: Action) -> None:
+        change = self._change(table)
+        match action:
+            case TruncateTable():
+                change.effects.add("close_all")
+            case PartitionAction():
+                self._partition(change, action)
+            case AddColumn():
+                _add_column(change, action, self._event.sequence)
+            case _:
+                _alter_schema(change, action)
+
+    def _partition(self, change: _Change, action: PartitionAction) -> None:
+        table = change.table
+        if action.operation in {"truncate", "drop", "exchange"}:
+            affected = _affected(table.partitioning, action)
+            moved = PartitionChange(
+                operation=action.operation,  # type: ignore[arg-type] # just tested
+                partitions=affected,
+                partitioning=table.partitioning,
+            )
+            change.effects.add("partition")
+            if action.exchange_with is not None:
+                moved = self._exchange(change, action.exchange_with, moved)
+            change.partitions.append(moved)
+        table.partitioning = _partitioning_after(table.partitioning, action)
+
+    def _exchange(
+        self, change: _Change, name: TableName, moved: PartitionChange
+    ) -> PartitionChange:
+        """Note on both tables that they swapped rows."""
+        other = self._find(name) or self._unknown_table(name)
+        other_change = self._change(other)
+        other_change.effects.add("partition")
+        other_change.partitions.append(
+            msgspec.structs.replace(
+                moved, is_partitioned_side=False, counterpart_uid=change.table.uid
+            )
+        )
+        return msgspec.structs.replace(moved, counterpart_uid=other.uid)
+
+
+_WITHOUT_ROWS: Final = (
+    NoRowEffect,
+    TableComment,
+    TableCharset,
+    RenameKey,
+    SetDefault,
+)
+
+
+def _fill(table: _Table, action: CreateTable) -> None:
+    """Give a new table its columns and keys."""
+    table.charset = action.charset
+    table.partitioning = action.partitioning
+    for column in action.columns:
+        table.columns.append(_schema_column(column, table.next_column_id))
+        table.next_column_id += 1
+    # TiDB numbers the keys of the table first and then those written with a column.
+    for key in action.keys:
+        table.add_key(key)
+    for column in action.columns:
+        _add_inline_keys(table, column)
+
+
+def _add_inline_keys(table: _Table, column: DdlColumn) -> None:
+    if column.is_primary_key:
+        table.add_key(DdlKey("primary", "PRIMARY", (column.name,)))
+    if column.is_unique:
+        table.add_key(DdlKey("unique", None, (column.name,)))
+
+
+def _schema_column(column: DdlColumn, column_id: int) -> SchemaColumn:
+    return SchemaColumn(
+        column_id=column_id,
+        name=column.name,
+        type=column.type,
+        nullable=column.nullable,
+        default=column.default,
+        generated=column.generated,
+        expression=column.expression,
+        comment=column.comment,
+        charset=column.charset,
+        collation=column.collation,
+        auto_increment=column.auto_increment,
+    )
+
+
+def _in_table_charset(table: _Table, column: DdlColumn) -> DdlColumn:
+    """Make a text column binary where that is the default of its table."""
+    if table.charset != "binary" or column.charset or column.collation:
+        return column
+    mysql_type = parse_mysql_type(column.type).as_binary()
+    return msgspec.structs.replace(column, type=str(mysql_type))
+
+
+def _move(change: _Change, column_id: int, *, first: bool, after: str | None) -> None:
+    """Put a column where FIRST or AFTER says; without them it stays."""
+    columns = change.table.columns
+    column = columns.pop(change.table.index(column_id))
+    neighbour = None
+    if after is not None:
+        neighbour = find_column(columns, after) or change.column_of(after)
+    if first:
+        columns.insert(0, column)
+    elif neighbour is not None and neighbour is not column:
+        columns.insert(change.table.index(neighbour.column_id) + 1, column)
+    else:
+        columns.append(column)
+
+
+def _add_column(change: _Change, action: AddColumn, sequence: str) -> None:
+    table = change.table
+    definition = _in_table_charset(table, action.column)
+    present = find_column(table.columns, definition.name)
+    if present is not None:
+        dropped_later = find_column(change.columns_before, definition.name) is present
+        if action.if_not_exists:
+            return
+        if not dropped_later:
+            change.unknown(f"Column `{definition.name}` was there when it was added")
+            return
+    value, accuracy = _original_default(definition, sequence)
+    column = msgspec.structs.replace(
+        _schema_column(definition, table.next_column_id),
+        original_default=value,
+        original_default_accuracy=accuracy,
+    )
+    table.next_column_id += 1
+    table.columns.append(column)
+    if action.first or action.after is not None:
+        _move(change, column.column_id, first=action.first, after=action.after)
+    _add_inline_keys(table, definition)
+    change.add_image(
+        ImageChange(
+            column_id=column.column_id,
+            kind="added",
+            to_name=column.name,
+            to_type=column.type,
+            value=value,
+            value_accuracy=accuracy,
+            generated=column.generated,
+        )
+    )
+
+
+def _named_column(change: _Change, name: str) -> SchemaColumn | None:
+    """Return the column a clause names.
+
+    In a table whose columns are not all known, one that was not seen yet is taken up.
+    """
+    table = change.table
+    column = change.column_of(name)
+    if column is None and table.is_complete:
+        change.unknown(f"Column `{name}` is not among the known ones")
+    elif column is None:
+        column = SchemaColumn(table.next_column_id, name, "")
+        table.next_column_id += 1
+        table.columns.append(column)
+    return column
+
+
+def _alter_schema(change: _Change, action: Action) -> None:
+    """Apply a clause on columns or keys to the schema."""
+    table = change.table
+    match action:
+        case DropColumn():
+            if not action.if_exists or change.column_of(action.column):
+                _drop_column(change, action.column)
+        case RenameColumn():
+            _rename_column(change, action.column, action.target)
+        case ModifyColumn():
+            if not action.if_exists or change.column_of(action.name):
+                _modify_column(change, action)
+        case SetDefault():
+            column = _named_column(change, action.column)
+            if column is not None:
+                table.replace(msgspec.structs.replace(column, default=action.default))
+        case AddKey():
+            table.add_key(action.key)
+        case DropKey():
+            table.drop_key(action.name)
+        case RenameKey():
+            for key in table.keys:
+                if key.name.lower() == action.name.lower():
+                    key.name = action.target
+        case TableCharset():
+            table.charset = action.charset or _charset_of(action.collation)
+        case ConvertCharset():
+            _convert_charset(change, action)
+        case _:  # comments and the like
+            pass
+
+
+def _charset_of(collation: str | None) -> str | None:
+    return None if collation is None else collation.partition("_")[0]
+
+
+def _drop_column(change: _Change, name: str) -> None:
+    column = _named_column(change, name)
+    if column is None:
+        return
+    change.table.drop_column(column.column_id)
+    change.add_image(
+        ImageChange(
+            column_id=column.column_id,
+            kind="dropped",
+            from_name=column.name,
+            from_type=column.type or None,
+        )
+    )
+
+
+def _rename_column(change: _Change, name: str, target: str) -> None:
+    column = _named_column(change, name)
+    if column is None:
+        return
+    change.table.replace(msgspec.structs.replace(column, name=target))
+    if column.name == target:
+        return
+    change.add_image(
+        ImageChange(
+            column_id=column.column_id,
+            kind="renamed",
+            from_name=column.name,
+            to_name=target,
+            from_type=column.type or None,
+            to_type=column.type or None,
+        )
+    )
+
+
+def _modify_column(change: _Change, action: ModifyColumn) -> None:
+    """MODIFY and CHANGE replace the whole definition; the column stays the same."""
+    table = change.table
+    column = _named_column(change, action.name)
+    if column is None:
+        return
+    definition = _in_table_charset(table, action.column)
+    _rename_column(change, action.name, definition.name)
+    is_primary = any(
+        key.kind == "primary" and column.column_id in key.column_ids
+        for key in table.keys
+    )
+    modified = msgspec.structs.replace(
+        _schema_column(definition, column.column_id),
+        nullable=definition.nullable and not is_primary,
+        original_default=column.original_default,
+        original_default_accuracy=column.original_default_accuracy,
+    )
+    _retype(change, column, modified)
+    if action.first or action.after is not None:
+        _move(change, column.column_id, first=action.first, after=action.after)
+    _add_inline_keys(table, definition)
+
+
+def _retype(change: _Change, before: SchemaColumn, after: SchemaColumn) -> None:
+    """Put a column in place of itself and note if its values may be converted."""
+    is_regenerated = (before.generated, before.expression) != (
+        after.generated,
+        after.expression,
+    )
+    if before.type == after.type and not is_regenerated:
+        change.table.replace(after)
+        return
+    changes_text = is_regenerated or not before.type or _may_change(before, after)
+    change.table.replace(_with_converted_default(before, after))
+    change.add_image(
+        ImageChange(
+            column_id=after.column_id,
+            kind="retyped",
+            from_name=before.name,
+            to_name=after.name,
+            from_type=before.type or None,
+            to_type=after.type,
+            changes_text=changes_text,
+            generated=after.generated,
+        )
+    )
+
+
+def _may_change(before: SchemaColumn, after: SchemaColumn) -> bool:
+    return may_change_text(parse_mysql_type(before.type), parse_mysql_type(after.type))
+
+
+def _with_converted_default(before: SchemaColumn, after: SchemaColumn) -> SchemaColumn:
+    """Convert the value of rows before the column, as the DDL converted theirs."""
+    if after.original_default is None or not before.type:
+        return after
+    types = parse_mysql_type(before.type), parse_mysql_type(after.type)
+    try:
+        value = convert_value(after.original_default, *types)
+    except ValueError:
+        return msgspec.structs.replace(
+            after, original_default=None, original_default_accuracy="unknown"
+        )
+    return msgspec.structs.replace(after, original_default=value)
+
+
+def _convert_charset(change: _Change, action: ConvertCharset) -> None:
+    """CONVERT TO sets the character set of every text column and of the table."""
+    table = change.table
+    charset = action.charset
+    table.charset = charset
+    for column in tuple(table.columns):
+        if not column.type:
+            continue
+        mysql_type = parse_mysql_type(column.type)
+        if not (mysql_type.is_text or mysql_type.elements):
+            continue
+        if charset == "binary":
+            mysql_type = mysql_type.as_binary()
+        after = msgspec.structs.replace(
+            column,
+            type=str(mysql_type),
+            charset=charset,
+            collation=action.collation,
+        )
+        _retype(change, column, after)
+
+
+# --- Partitions -------------------------------------------------------------------
+
+
+def _affected(
+    partitioning: Partitioning | None, action: PartitionAction
+) -> tuple[AffectedPartition, ...]:
+    """Return the partitions an action names, with the rows that they hold."""
+    if partitioning is None:
+        return tuple(AffectedPartition(name) for name in action.names)
+    wanted = {name.lower() for name in action.names}
+    affected: list[AffectedPartition] = []
+    lower: tuple[SqlValue, ...] | None = None
+    for position, partition in enumerate(partitioning.partitions):
+        if action.all_partitions or partition.name.lower() in wanted:
+            affected.append(
+                AffectedPartition(
+                    name=partition.name,
+                    position=position,
+                    at_least=lower,
+                    less_than=partition.less_than,
+                    values_in=partition.values_in,
+                )
+            )
+        lower = partition.less_than
+    found = {partition.name.lower() for partition in affected}
+    # A name that is not known: the partitioning was not seen whole.
+    affected += [AffectedPartition(n) for n in action.names if n.lower() not in found]
+    return tuple(affected)
+
+
+def _partitioning_after(
+    partitioning: Partitioning | None, action: PartitionAction
+) -> Partitioning | None:
+    if action.operation in {"remove", "partition_by"}:
+        return action.partitioning
+    if partitioning is None:
+        return None
+    change = _PARTITION_CHANGES.get(action.operation)
+    if change is None:
+        return partitioning
+    partitions = change(partitioning.partitions, action)
+    return msgspec.structs.replace(partitioning, partitions=partitions)
+
+
+def _without(
+    partitions: tuple[Partition, ...], action: PartitionAction
+) -> tuple[Partition, ...]:
+    gone = {name.lower() for name in action.names}
+    return tuple(p for p in partitions if p.name.lower() not in gone)
+
+
+def _with_added(
+    partitions: tuple[Partition, ...], action: PartitionAction
+) -> tuple[Partition, ...]:
+    numbers = range(len(partitions), len(partitions) + (action.count or 0))
+    return (
+        *partitions,
+        *action.partitions,
+        *(Partition(f"p{number}") for number in numbers),
+    )
+
+
+def _reorganized(
+    partitions: tuple[Partition, ...], action: PartitionAction
+) -> tuple[Partition, ...]:
+    gone = {name.lower() for name in action.names}
+    names = [partition.name.lower() for partition in partitions]
+    first = next((i for i, name in enumerate(names) if name in gone), len(names))
+    return (
+        *partitions[:first],
+        *action.partitions,
+        *(p for p in partitions[first:] if p.name.lower() not in gone),
+    )
+
+
+def _coalesced(
+    partitions: tuple[Partition, ...], action: PartitionAction
+) -> tuple[Partition, ...]:
+    return partitions[: max(len(partitions) - (action.count or 0), 0)]
+
+
+_PARTITION_CHANGES: Final[
+    dict[
+        str,
+        Callable[[tuple[Partition, ...], PartitionAction], tuple[Partition, ...]],
+    ]
+] = {
+    "drop": _without,
+    "add": _with_added,
+    "reorganize": _reorganized,
+    "coalesce": _coalesced,
+}

@@ -1,0 +1,475 @@
+"""Text of the generated models: two SQL files and a yml for each source table.
+
+Names come from a topic, so nothing here trusts them: in SQL they stand between
+backquotes, in Jinja in string literals, in yml they are written by a YAML library.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Any, Final
+
+import yaml
+
+from changefold.mysql_types import MySqlType
+from changefold_tools.shapes import Incarnation, TableShape
+from changefold_tools.types import ColumnType, TypeSeed, common_type
+
+HEADER: Final = (
+    "-- Written by `make models` from the schema of {origin}. Edit it if you must:\n"
+    "-- the next `make models` shows the difference and leaves the file as it is.\n"
+)
+
+VERSION_COLUMNS: Final = {
+    "valid_from": "timestamp",
+    "valid_to": "timestamp",
+    "is_current": "boolean",
+    "_cdc_valid_from_sequence": "string",
+    "_cdc_valid_to_sequence": "string",
+    "_cdc_op": "string",
+    "_cdc_commit_ts": "bigint",
+    "_cdc_batch_id": "bigint",
+    "_cdc_conversion_failures": "map<string,string>",
+    "_cdc_row_hash": "string",
+}
+"""Columns of a history table beside the source's own, with their types."""
+
+CURRENT_COLUMNS: Final = ("_cdc_op", "_cdc_commit_ts", "_cdc_conversion_failures")
+"""Those of them that a current table has too."""
+
+
+class ReservedNameError(ValueError):
+    """A source column bears a name that a history table needs itself."""
+
+
+def model_name(database: str, table: str) -> str:
+    """Return the part of a model's name that stands for a source table.
+
+    A name of lower-case letters, digits and single underscores stays; any other gets
+    a short hash, so that two names never give one file.
+    """
+    return f"{_slug(database)}__{_slug(table)}"
+
+
+def _slug(name: str) -> str:
+    slug = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+    if slug == name and slug:
+        return slug
+    digest = hashlib.sha256(name.encode()).hexdigest()[:6]
+    return f"{slug[:40]}_{digest}".lstrip("_") if slug else f"t_{digest}"
+
+
+def _sql_name(name: str) -> str:
+    """A column's name in the text of a model: quoted, and inert for Jinja."""
+    if re.search(r"[{}\\\n\r]|#", name):
+        return "{{ quoted(" + _jinja_text(name) + ") }}"
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _jinja_text(text: str) -> str:
+    """A string literal of Jinja."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    escaped = escaped.replace("\n", "\\n").replace("\r", "\\r")
+    # Braces in a Jinja string are harmless, but dbt's scanner stops at them.
+    return "'" + escaped.replace("{", "\\x7b").replace("}", "\\x7d") + "'"
+
+
+def _jinja_list(texts: list[str], indent: int) -> str:
+    if not texts:
+        return "[]"
+    inner = ",\n".join(" " * (indent + 4) + _jinja_text(text) for text in texts)
+    return "[\n" + inner + ",\n" + " " * indent + "]"
+
+
+def _image(name: str, struct: str = "image") -> str:
+    """A column of a struct, inside a Jinja string."""
+    return struct + ".`" + name.replace("`", "``") + "`"
+
+
+class TableModels:
+    """The files of one source table."""
+
+    def __init__(self, shape: TableShape, seed: TypeSeed) -> None:
+        self.shape = shape
+        self._seed = seed
+        self.name = model_name(shape.database, shape.table)
+        clash = [name for name in shape.columns if name.lower() in VERSION_COLUMNS]
+        if clash:
+            raise ReservedNameError(
+                f"Table {shape.database}.{shape.table}: its column `{clash[0]}` has the "
+                "name of a column that a history table needs itself. Rename it upstream "
+                "or leave the table out with the option --exclude."
+            )
+        self.types = {name: self._type(lives) for name, lives in shape.columns.items()}
+        self.live_types = {
+            name: seed.column_type(shape.columns[name][-1].type).spark_type
+            for name in shape.live
+        }
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Path below ``models/`` -> text."""
+        folder = _slug(self.shape.database)
+        return {
+            f"history/{folder}/scd2_{self.name}.sql": self.history(),
+            f"history/{folder}/scd2_{self.name}.yml": self.history_yml(),
+            f"current/{folder}/cur_{self.name}.sql": self.current(),
+            f"current/{folder}/cur_{self.name}.yml": self.current_yml(),
+        }
+
+    def _type(self, lives: list[Incarnation]) -> str:
+        return common_type(
+            [
+                self._seed.column_type(column_type).spark_type
+                for life in lives
+                for _, column_type in life.types
+            ]
+        )
+
+    @property
+    def _origin(self) -> str:
+        text = f"{self.shape.database}.{self.shape.table}"
+        return re.sub(r"[^\w.$ -]", "?", text)
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether every row image ever had the columns of the model."""
+        return not self.shape.rewritten_at and all(
+            len(lives) == 1 and len(lives[0].names) == 1 and lives[0].added_at is None
+            for lives in self.shape.columns.values()
+        )
+
+    # ---------- the history model
+
+    def history(self) -> str:
+        """Return the text of the history model."""
+        shape = self.shape
+        parts = [
+            HEADER.format(origin=self._origin),
+            "{{ config(\n"
+            f"    topic={_jinja_text(shape.topic)},\n"
+            f"    source_database={_jinja_text(shape.database)},\n"
+            f"    source_table={_jinja_text(shape.table)},\n"
+            f"    key_columns={_jinja_list(shape.key_columns, 4)},\n"
+            "    partition_by=['is_current'],\n"
+            ") }}\n\n"
+            "with\n\n"
+            "changes as (\n\n"
+            "    select * from {{ ref('changes') }}\n"
+            "    where\n"
+            f"        kafka_topic = {{{{ sql_text({_jinja_text(shape.topic)}) }}}}\n"
+            f"        and source_database = {{{{ sql_text({_jinja_text(shape.database)}) }}}}\n"
+            f"        and source_table = {{{{ sql_text({_jinja_text(shape.table)}) }}}}\n"
+            "        {% if is_increment() %}\n"
+            "        and {{ is_unapplied() }}\n"
+            "        {% endif %}\n\n"
+            "),\n\n",
+            self._images(),
+            self._typed(),
+            "checked as (\n\n"
+            "    select\n"
+            "        *,\n"
+            "        {{ conversion_failures('image', 'record', "
+            f"{_jinja_list(self._fallible, 8)}) }}}}\n"
+            "            as conversion_failures\n"
+            "    from typed\n\n"
+            "),\n\n"
+            "versions as (\n\n"
+            "    {{ history_versions(\n"
+            "        'checked',\n"
+            f"        columns={_jinja_list(list(shape.columns), 8)},\n"
+            f"        key_columns={_jinja_list(shape.key_columns, 8)},\n"
+            "    ) }}\n\n"
+            ")\n\n"
+            "select * from versions\n",
+        ]
+        return "".join(parts)
+
+    @property
+    def _fallible(self) -> list[str]:
+        return [name for name, kept in self.types.items() if kept != "string"] + [
+            name
+            for name, lives in self.shape.columns.items()
+            if self.types[name] == "string"
+            and any(
+                self._seed.column_type(column_type).conversion
+                in {"mysql_enum", "mysql_set"}
+                for life in lives
+                for _, column_type in life.types
+            )
+        ]
+
+    def _images(self) -> str:
+        shape = self.shape
+        renames = {
+            life.name: life.names
+            for lives in shape.columns.values()
+            for life in lives
+            if len(life.names) > 1
+        }
+        lines = [
+            "        'changes',",
+            f"        columns={_jinja_list(list(shape.columns), 8)},",
+            f"        key_columns={_jinja_list(shape.key_columns, 8)},",
+        ]
+        if renames:
+            lines.append("        renames={")
+            for name, names in renames.items():
+                steps = ", ".join(
+                    f"({_jinja_text(since or '')}, {_jinja_text(old)})"
+                    for since, old in names
+                )
+                lines.append(f"            {_jinja_text(name)}: [{steps}],")
+            lines.append("        },")
+        if shape.rewritten_at:
+            lines.append(f"        rewritten_at={_jinja_list(shape.rewritten_at, 8)},")
+        lines.append("        ended_at=ended_at(),")
+        call = "{{ row_images(\n" + "\n".join(lines) + "\n    ) }}"
+        if self._is_plain:
+            return f"images as (\n\n    {call}\n\n),\n\n"
+        columns = ",\n".join(
+            f"            {self._text_over_time(name)} as {_sql_name(name)}"
+            for name in shape.columns
+        )
+        return (
+            f"written as (\n\n    {call}\n\n),\n\n"
+            "-- What each column held at the time, by the DDLs between the writing of the\n"
+            "-- row and that time.\n"
+            "images as (\n\n"
+            "    select\n"
+            "        * except (image),\n"
+            "        struct(\n"
+            f"{columns}\n"
+            "        ) as image\n"
+            "    from written\n\n"
+            "),\n\n"
+        )
+
+    def _text_over_time(self, name: str) -> str:
+        lives = self.shape.columns[name]
+        arms = []
+        for life in lives:
+            text = "image." + _sql_name(name)
+            if life.added_at is not None and life.default is not None:
+                default = f"{{{{ sql_text({_jinja_text(life.default)}) }}}}"
+                text = f"if(written_sequence <= '{life.added_at}', {default}, {text})"
+            for at, old, new in life.converts:
+                converted = (
+                    f"{{{{ function('convert_mysql_value') }}}}({text}, "
+                    f"{{{{ sql_text({_jinja_text(str(old))}) }}}}, "
+                    f"{{{{ sql_text({_jinja_text(str(new))}) }}}})"
+                )
+                text = (
+                    f"if(written_sequence <= '{at}' and held_at > '{at}', "
+                    f"{converted}, {text})"
+                )
+            bounds = []
+            if life.added_at is not None:
+                bounds.append(f"held_at > '{life.added_at}'")
+            if life.dropped_at is not None:
+                bounds.append(f"held_at <= '{life.dropped_at}'")
+            arms.append((bounds, text))
+        if len(arms) == 1 and not arms[0][0]:
+            return arms[0][1]
+        whens = "".join(
+            f"\n                when {' and '.join(bounds) or 'true'}\n"
+            f"                    then {text}"
+            for bounds, text in arms
+        )
+        return f"case{whens}\n            end"
+
+    def _typed(self) -> str:
+        columns = ",\n".join(
+            f"            {self._value(name)} as {_sql_name(name)}"
+            for name in self.shape.columns
+        )
+        count = (
+            "{{ shape_count('held_at', "
+            f"{_jinja_list(self.shape.reshaped_at, 12)}) }}}}"
+            if self.shape.reshaped_at
+            else "0"
+        )
+        return (
+            "typed as (\n\n"
+            "    select\n"
+            "        *,\n"
+            "        struct(\n"
+            f"{columns}\n"
+            "        ) as record,\n"
+            "        md5(to_json(struct(\n"
+            f"            {count} as shape,\n"
+            "            image\n"
+            "        ))) as row_hash\n"
+            "    from images\n\n"
+            "),\n\n"
+        )
+
+    def _value(self, name: str) -> str:
+        """The typed value of a column; an arm for each type that it had."""
+        kept = self.types[name]
+        epochs: list[tuple[str | None, str]] = []
+        for life in self.shape.columns[name]:
+            for since, column_type in life.types:
+                start = since or life.added_at
+                call = self._call(name, column_type, kept)
+                if not epochs or epochs[-1][1] != call:
+                    epochs.append((start, call))
+        if len(epochs) == 1:
+            return epochs[0][1]
+        arms = "".join(
+            f"\n                when held_at > '{since}' then {call}"
+            for since, call in reversed(epochs[1:])
+        )
+        return f"case{arms}\n                else {epochs[0][1]}\n            end"
+
+    def _call(self, name: str, column_type: MySqlType, kept: str) -> str:
+        own: ColumnType = self._seed.column_type(column_type)
+        text = _jinja_text(_image(name))
+        match own.conversion:
+            case "mysql_number" if kept != "string":
+                return f"{{{{ mysql_number({text}, '{kept}') }}}}"
+            case "mysql_number":
+                return f"{{{{ mysql_text({text}) }}}}"
+            case "mysql_enum" | "mysql_set":
+                members = ", ".join(_jinja_text(member) for member in own.members)
+                return f"{{{{ {own.conversion}({text}, [{members}]) }}}}"
+            case "mysql_timestamp" if kept == own.spark_type:
+                return f"{{{{ mysql_timestamp({text}, {_jinja_text(self.shape.topic)}) }}}}"
+            case "mysql_bytes" if kept == "string":
+                return f"hex({{{{ mysql_bytes({text}) }}}})"
+        if kept == own.spark_type:
+            return f"{{{{ {own.conversion}({text}) }}}}"
+        return f"{{{{ mysql_text({text}) }}}}"
+
+    # ---------- the current model
+
+    def current(self) -> str:
+        """Return the text of the current model."""
+        columns = []
+        for name in self.shape.live:
+            shown = _sql_name(name)
+            if self.types[name] != self.live_types[name]:
+                shown = f"cast({shown} as {self.live_types[name]}) as {shown}"
+            columns.append(shown)
+        columns += list(CURRENT_COLUMNS)
+        listed = ",\n".join(f"        {column}" for column in columns)
+        return (
+            HEADER.format(origin=self._origin) + "with\n\n"
+            "history as (\n\n"
+            f"    select * from {{{{ ref('scd2_{self.name}') }}}}\n"
+            "    where is_current\n\n"
+            "),\n\n"
+            "current_rows as (\n\n"
+            "    select\n"
+            f"{listed}\n"
+            "    from history\n\n"
+            ")\n\n"
+            "select * from current_rows\n"
+        )
+
+    # ---------- yml
+
+    def _column_entries(self, names: list[str], types: dict[str, str]) -> list[dict[str, Any]]:
+        entries = []
+        for name in names:
+            life = self.shape.columns[name][-1]
+            comment = f"{life.comment.rstrip('.')}. " if life.comment else ""
+            gone = " Dropped at the source; null since." if life.dropped_at else ""
+            form = self._seed.column_type(life.type).form
+            entries.append(
+                {
+                    "name": name,
+                    "quote": True,
+                    "data_type": types[name],
+                    "description": _inert(
+                        f"{comment}{life.type} at the source, kept as {form}.{gone}"
+                    ),
+                }
+            )
+        return entries
+
+    def _notes(self) -> str:
+        notes = []
+        if self.shape.partial:
+            notes.append(self.shape.partial)
+        if self.shape.virtual:
+            notes.append(
+                "Left out, as no message carries virtual generated columns: "
+                + ", ".join(self.shape.virtual)
+                + "."
+            )
+        return " ".join(["", *notes])
+
+    def history_yml(self) -> str:
+        """Return the yml of the history model."""
+        keys = ", ".join(self.shape.key_columns)
+        columns = self._column_entries(list(self.shape.columns), self.types)
+        columns += [
+            {"name": name, "data_type": kept, "description": f"{{{{ doc('{name}') }}}}"}
+            for name, kept in VERSION_COLUMNS.items()
+        ]
+        return _dump(
+            {
+                "name": f"scd2_{self.name}",
+                "description": _inert(
+                    f"One row per version of a row of {self.shape.database}."
+                    f"{self.shape.table}, told apart by {keys}. Versions of a key do "
+                    "not overlap; at most one is open; a deleted row has none."
+                    + self._notes()
+                ),
+                "data_tests": [
+                    {
+                        "history_is_consistent": {
+                            "arguments": {
+                                "key_columns": [
+                                    _inert(name) for name in self.shape.key_columns
+                                ]
+                            }
+                        }
+                    },
+                    {"values_fit_their_types": {"config": {"severity": "warn"}}},
+                ],
+                "columns": columns,
+            }
+        )
+
+    def current_yml(self) -> str:
+        """Return the yml of the current model."""
+        keys = ", ".join(self.shape.key_columns)
+        columns = self._column_entries(self.shape.live, self.live_types)
+        columns += [
+            {
+                "name": name,
+                "data_type": VERSION_COLUMNS[name],
+                "description": f"{{{{ doc('{name}') }}}}",
+            }
+            for name in CURRENT_COLUMNS
+        ]
+        return _dump(
+            {
+                "name": f"cur_{self.name}",
+                "description": _inert(
+                    f"One row per row of {self.shape.database}.{self.shape.table} as of "
+                    f"the cut, told apart by {keys}: the open versions of its history."
+                    + self._notes()
+                ),
+                "columns": columns,
+            }
+        )
+
+
+def _inert(text: str) -> str:
+    """A text that dbt's Jinja shows as it is."""
+    if "{" not in text:
+        return text
+    return "{% raw %}" + text.replace("{% endraw", "{ % endraw") + "{% endraw %}"
+
+
+def _dump(model: dict[str, Any]) -> str:
+    return "# Written by `make models`.\n" + yaml.safe_dump(
+        {"version": 2, "models": [model]},
+        sort_keys=False,
+        allow_unicode=True,
+        width=88,
+    )

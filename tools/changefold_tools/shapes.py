@@ -1,0 +1,188 @@
+"""What a table's columns are over time, from the versions of its schema."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from changefold.mysql_types import MySqlType, parse_mysql_type
+
+
+@dataclass
+class Incarnation:
+    """One life of a column: from the DDL that adds it to the one that drops it.
+
+    Attributes:
+        added_at: Sequence of the DDL that added it; None if it was there from the
+            beginning of the table.
+        dropped_at: Sequence of the DDL that dropped it; None while it lives.
+        default: Text that rows written before it show.
+        names: (since, name): the name from a sequence on, in order.
+        types: (since, type): likewise.
+        converts: (at, from, to): type changes that may change the text of a value.
+    """
+
+    column_id: str
+    added_at: str | None
+    dropped_at: str | None
+    default: str | None
+    comment: str
+    names: list[tuple[str | None, str]]
+    types: list[tuple[str | None, MySqlType]]
+    converts: list[tuple[str, MySqlType, MySqlType]] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """Its last name."""
+        return self.names[-1][1]
+
+    @property
+    def type(self) -> MySqlType:
+        """Its last type."""
+        return self.types[-1][1]
+
+
+@dataclass
+class TableShape:
+    """A table as its model needs it.
+
+    Attributes:
+        columns: Model column -> its incarnations, which do not overlap in time.
+        live: The columns that the table has now, in order.
+        key_columns: The columns that identify a row.
+        virtual: Virtual generated columns, which no message carries.
+        rewritten_at: DDLs that change what rows hold.
+        reshaped_at: Those among them that add, drop or rename a column.
+        partial: Why the key or the types are not fully known, or an empty text.
+    """
+
+    topic: str
+    database: str
+    table: str
+    columns: dict[str, list[Incarnation]]
+    live: list[str]
+    key_columns: list[str]
+    virtual: list[str]
+    rewritten_at: list[str]
+    reshaped_at: list[str]
+    partial: str = ""
+
+
+def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
+    """Return the shape of a table from its schema versions.
+
+    Args:
+        versions: Rows of the model ``table_schemas`` of one table name, in order.
+    """
+    incarnations: dict[str, Incarnation] = {}
+    rewritten: list[str] = []
+    reshaped: list[str] = []
+    virtual: list[str] = []
+    previous_uid = None
+    for version in versions:
+        since = version["valid_from_sequence"]
+        is_created = version["table_uid"] != previous_uid
+        previous_uid = version["table_uid"]
+        present = set()
+        for column in version["columns"]:
+            if column["generated"] == "virtual":
+                if column["name"] not in virtual:
+                    virtual.append(column["name"])
+                continue
+            column_id = f"{version['table_uid']}/{column['column_id']}"
+            present.add(column_id)
+            column_type = parse_mysql_type(column["type"])
+            known = incarnations.get(column_id)
+            if known is None:
+                incarnations[column_id] = Incarnation(
+                    column_id=column_id,
+                    added_at=None if is_created else since,
+                    dropped_at=None,
+                    default=column["original_default"],
+                    comment=column["comment"] or "",
+                    names=[(None, column["name"])],
+                    types=[(None, column_type)],
+                )
+                continue
+            known.comment = column["comment"] or ""
+            if known.name != column["name"]:
+                known.names.append((since, column["name"]))
+            if known.type != column_type:
+                known.types.append((since, column_type))
+        for column_id, incarnation in incarnations.items():
+            if column_id not in present and incarnation.dropped_at is None:
+                incarnation.dropped_at = since
+        for change in version["image_changes"]:
+            if change["kind"] != "retyped":
+                reshaped.append(since)
+            elif change["changes_text"]:
+                column_id = f"{version['table_uid']}/{change['column_id']}"
+                incarnations[column_id].converts.append(
+                    (
+                        since,
+                        parse_mysql_type(change["from_type"]),
+                        parse_mysql_type(change["to_type"]),
+                    )
+                )
+            else:
+                continue
+            rewritten.append(since)
+    last = versions[-1]
+    columns: dict[str, list[Incarnation]] = {}
+    live = [column["name"] for column in last["columns"] if column["generated"] != "virtual"]
+    for name in live:
+        columns[name] = []
+    for incarnation in incarnations.values():
+        columns.setdefault(incarnation.name, []).append(incarnation)
+    return TableShape(
+        topic=last["kafka_topic"],
+        database=last["source_database"],
+        table=last["source_table"],
+        columns=columns,
+        live=live,
+        key_columns=list(last["key_columns"]) or live,
+        virtual=virtual,
+        rewritten_at=sorted(set(rewritten)),
+        reshaped_at=sorted(set(reshaped)),
+        partial="" if last["key_columns"] else "The table has no key: whole rows are told apart.",
+    )
+
+
+def shape_from_messages(
+    topic: str, database: str, table: str, types: dict[str, str], key: list[str]
+) -> TableShape:
+    """Return the shape of a table of which no DDL was seen.
+
+    Args:
+        topic: Name of the topic.
+        database: Name of the database.
+        table: Name of the table.
+        types: Column -> type as the messages name it, in order.
+        key: Columns of the primary key as the messages name them.
+    """
+    columns = {
+        name: [
+            Incarnation(
+                column_id=name,
+                added_at=None,
+                dropped_at=None,
+                default=None,
+                comment="",
+                names=[(None, name)],
+                types=[(None, parse_mysql_type(text))],
+            )
+        ]
+        for name, text in types.items()
+    }
+    return TableShape(
+        topic=topic,
+        database=database,
+        table=table,
+        columns=columns,
+        live=list(types),
+        key_columns=key or list(types),
+        virtual=[],
+        rewritten_at=[],
+        reshaped_at=[],
+        partial="No DDL of the table was seen: types and key are those of its messages.",
+    )
