@@ -49,10 +49,25 @@ def _parse_mysql_ddl(sql: str | None, database: str | None) -> str | None:
     return None if sql is None else parse_ddl(sql, database or "").to_json()
 
 
-def _fold_table_schemas(events: str | None) -> str | None:
-    from changefold.schemas import fold_schemas_json
+def _fold_table_schemas(ddl_events: str | None) -> str | None:
+    import msgspec
 
-    return None if events is None else fold_schemas_json(events)
+    from changefold.ddl import DdlStatement
+    from changefold.schemas import DdlEvent, fold_schemas
+
+    if ddl_events is None:
+        return None
+    events = [
+        DdlEvent(
+            sequence=event["sequence"],
+            database=event["database"],
+            table=event["table"],
+            sql=event["sql"],
+            statement=DdlStatement.from_json(event["statement"]),
+        )
+        for event in msgspec.json.decode(ddl_events, type=list[dict[str, str]])
+    ]
+    return msgspec.json.encode(fold_schemas(events)).decode()
 
 
 def _convert_mysql_value(

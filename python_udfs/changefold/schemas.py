@@ -23,6 +23,7 @@ Rules and their sources:
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Final, Literal
 
 import msgspec
@@ -92,8 +93,8 @@ _STRENGTH: Final[tuple[RowEffect, ...]] = (
     "partition",
     "rekey",
     "reshape",
-    "close_all",
     "unknown",
+    "close_all",
 )
 
 Accuracy = Literal["exact", "approximate", "unknown"]
@@ -472,6 +473,7 @@ class _Table:
     database: str
     table: str
     is_complete: bool = True
+    has_unknown_beginning: bool = False
     is_dropped: bool = False
     columns: list[SchemaColumn] = field(default_factory=list)
     keys: list[_Key] = field(default_factory=list)
@@ -498,10 +500,13 @@ class _Table:
 
     def key(self) -> tuple[Literal["primary", "unique"] | None, list[int]]:
         """Return the key that tells rows apart, as column ids."""
-        for kind in ("primary", "unique"):
+        kinds: tuple[Literal["primary", "unique"], ...] = ("primary", "unique")
+        if self.has_unknown_beginning:  # there may be a primary key
+            kinds = ("primary",)
+        for kind in kinds:
             for key in self.keys:
                 if key.kind == kind and not key.has_expression and self._binds(key):
-                    return kind, key.column_ids
+                    return kind, list(key.column_ids)
         return None, []
 
     def _binds(self, key: _Key) -> bool:
@@ -510,7 +515,7 @@ class _Table:
         return bool(columns) and (key.kind == "primary" or is_bound)
 
     def add_key(self, key: DdlKey) -> None:
-        ids = [find_column(self.columns, name) for name in key.columns]
+        ids = [_find_column(self.columns, name) for name in key.columns]
         known = [column.column_id for column in ids if column is not None]
         is_partly_known = key.has_expression or len(known) < len(ids)
         if key.kind == "primary":
@@ -541,7 +546,7 @@ class _Table:
         self.keys = [key for key in self.keys if key.column_ids or key.has_expression]
 
 
-def find_column(columns: Sequence[SchemaColumn], name: str) -> SchemaColumn | None:
+def _find_column(columns: Sequence[SchemaColumn], name: str) -> SchemaColumn | None:
     """Return the column of that name; column names ignore case in MySQL."""
     lowered = name.lower()
     return next((c for c in columns if c.name.lower() == lowered), None)
@@ -568,11 +573,11 @@ class _Change:
 
     def column_of(self, name: str) -> SchemaColumn | None:
         """Find a column by its name before the statement, else by its present one."""
-        before = find_column(self.columns_before, name)
+        before = _find_column(self.columns_before, name)
         for column in self.table.columns:
             if before is not None and column.column_id == before.column_id:
                 return column
-        return find_column(self.table.columns, name)
+        return _find_column(self.table.columns, name)
 
     def add_image(self, image: ImageChange) -> None:
         self.images.append(image)
@@ -609,66 +614,81 @@ class _Fold:
         self._event = event
         self._changes = {}
         statement = event.statement or parse_ddl(event.sql, event.database)
-        try:
-            if statement.understood:
-                self._apply_actions(statement.actions)
-            else:
-                self._apply_unknown(statement.reason or "not understood")
-        except _NotAppliedError as error:
-            self.not_applied.append(
-                NotApplied(
-                    event.sequence,
-                    event.database,
-                    event.table,
-                    event.sql,
-                    error.row_effect,
-                    str(error),
-                )
-            )
+        if not statement.understood:
+            reason = f"Not understood: {statement.reason}"
+            self._guarded(partial(self._apply_unknown, reason))
+        elif _is_on_whole_tables(statement.actions):
+            for action in statement.actions:
+                self._guarded(partial(self._apply_whole, action))
+        else:
+            self._guarded(partial(self._alter, statement.actions))
         for change in self._changes.values():
             self._close_version(change)
+
+    def _guarded(self, step: Callable[[], None]) -> None:
+        """Take a step; write down why if it concerns no known table."""
+        try:
+            step()
+        except _NotAppliedError as error:
+            event = self._event
+            self.not_applied.append(
+                NotApplied(
+                    sequence=event.sequence,
+                    database=event.database,
+                    table=event.table,
+                    sql=event.sql,
+                    row_effect=error.row_effect,
+                    reason=str(error),
+                )
+            )
 
     def _apply_unknown(self, reason: str) -> None:
         table = self._find(TableName(self._event.database, self._event.table))
         if table is None:
-            raise _NotAppliedError(f"Not understood: {reason}", "unknown")
-        self._change(table).unknown(f"Not understood: {reason}")
+            raise _NotAppliedError(reason, "unknown")
+        self._change(table).unknown(reason)
 
-    def _apply_actions(self, actions: Sequence[Action]) -> None:
-        if actions and all(isinstance(action, RenameTable) for action in actions):
-            self._apply_each(actions)
-        elif any(isinstance(action, RenameTable) for action in actions):
-            self._alter_and_rename(actions)
+    def _apply_whole(self, action: Action) -> None:
+        match action:
+            case DropDatabase():
+                self._drop_database(action)
+            case CreateTable():
+                self._create(action)
+            case DropTable():
+                self._drop(action)
+            case RenameTable():
+                self._rename(self._renamed_table(action), action.target)
+            case RecoverTable():
+                self._recover(action)
+            case _:
+                raise _NotAppliedError("No table is concerned")
+
+    def _alter(self, actions: Sequence[Action]) -> None:
+        """Apply the clauses of one ALTER TABLE, all on the table before it."""
+        if not actions:
+            raise _NotAppliedError("The statement does nothing")
+        rename = next((a for a in actions if isinstance(a, RenameTable)), None)
+        if rename is not None:
+            table = self._renamed_table(rename)
         else:
-            self._apply_each(actions)
-
-    def _apply_each(self, actions: Sequence[Action]) -> None:
-        for action in actions:
-            match action:
-                case CreateDatabase() | NoEffect():
-                    raise _NotAppliedError("No table is concerned")
-                case DropDatabase():
-                    self._drop_database(action)
-                case CreateTable():
-                    self._create(action)
-                case DropTable():
-                    self._drop(action)
-                case RenameTable():
-                    self._rename(self._renamed_table(action), action.target)
-                case RecoverTable():
-                    self._recover(action)
-                case _:
-                    self._alter(self._table_of(action), action)
-
-    def _alter_and_rename(self, actions: Sequence[Action]) -> None:
-        """Apply ALTER TABLE ... RENAME TO, whose clauses all name the old table."""
-        rename = next(action for action in actions if isinstance(action, RenameTable))
-        table = self._renamed_table(rename)
-        for action in actions:
+            table = self._altered_table(actions)
+        for action in sorted(actions, key=_clause_order):
             if isinstance(action, RenameTable):
                 self._rename(table, action.target)
             else:
-                self._alter(table, action)
+                self._alter_clause(table, action)
+
+    def _altered_table(self, actions: Sequence[Action]) -> _Table:
+        """Return the table of ALTER TABLE, one of unknown beginning if need be."""
+        action = actions[0]
+        if isinstance(action, CreateDatabase | DropDatabase | NoEffect):
+            raise _NotAppliedError("No table is concerned")
+        table = self._find(action.table)
+        if table is not None:
+            return table
+        if all(isinstance(action, _WITHOUT_ROWS) for action in actions):
+            raise _NotAppliedError("The table was never seen, and no row is concerned")
+        return self._unknown_table(action.table)
 
     # Finding tables
 
@@ -692,23 +712,14 @@ class _Fold:
         is_same = [part.lower() for part in event] == [part.lower() for part in typed]
         return event if is_same else typed
 
-    def _table_of(self, action: Action) -> _Table:
-        """Return the table of an action, one of unknown beginning if need be."""
-        if isinstance(action, CreateDatabase | DropDatabase | NoEffect):
-            raise TypeError(f"Expected an action on a table, got {action}")
-        table = self._find(action.table)
-        if table is not None:
-            return table
-        if isinstance(action, _WITHOUT_ROWS):
-            raise _NotAppliedError("The table was never seen, and no row is concerned")
-        return self._unknown_table(action.table)
-
     def _unknown_table(self, name: TableName) -> _Table:
         """Begin a table that was there before the topic began."""
         database, table_name = self._as_named_by_event(name)
         freed = self._freed.get((database, table_name))
         uid = f"{database}.{table_name}@{'' if freed is None else 'after ' + freed}"
-        table = _Table(uid, database, table_name, is_complete=False)
+        table = _Table(
+            uid, database, table_name, is_complete=False, has_unknown_beginning=True
+        )
         self._live[table.name] = table
         self._add_version(table, sequence=freed, ddl=None)
         return table
@@ -726,8 +737,7 @@ class _Fold:
         if self._event.source_database is not None:
             name = TableName(self._event.source_database, name.table)
             return self._find(name) or self._unknown_table(name)
-        lowered = name.table.lower()
-        matches = [t for t in self._live.values() if t.table.lower() == lowered]
+        matches = self._of_any_database(name.table)
         if len(matches) == 1:
             return matches[0]
         reason = (
@@ -737,6 +747,10 @@ class _Fold:
         for table in matches:
             self._change(table).unknown(reason)
         raise _NotAppliedError(reason, "unknown")
+
+    def _of_any_database(self, name: str) -> list[_Table]:
+        lowered = name.lower()
+        return [t for t in self._live.values() if t.table.lower() == lowered]
 
     # Versions
 
@@ -758,7 +772,8 @@ class _Fold:
         key_changed = not is_first and table.key()[1] != change.key_before
         if key_changed:
             change.effects.add("rekey")
-        effect = max(change.effects, key=_STRENGTH.index, default="none")
+        nothing: RowEffect = "none"
+        effect = max({nothing, *change.effects}, key=_STRENGTH.index)
         is_renamed = not is_first and table.name != change.name_before
         before = change.name_before if is_renamed else (None, None)
         self._add_version(
@@ -850,10 +865,11 @@ class _Fold:
 
     def _copy_schema(self, action: CreateTable, change: _Change) -> None:
         """CREATE TABLE LIKE copies columns, indexes and partitions, no rows."""
-        table, like = change.table, action.like
-        original = None if like is None else self._find(like)
+        table = change.table
+        original = None if action.like is None else self._liked(action.like, action)
         if original is None:
-            change.unknown("The table after LIKE was never seen")
+            table.is_complete = False
+            change.reason = "The table after LIKE was never seen"
             return
         table.is_complete = original.is_complete
         table.columns = [
@@ -869,6 +885,12 @@ class _Fold:
         table.next_column_id = original.next_column_id
         table.charset = original.charset
         table.partitioning = original.partitioning
+
+    def _liked(self, like: TableName, action: CreateTable) -> _Table | None:
+        if like.is_qualified or not action.table.is_qualified:
+            return self._find(like)
+        matches = self._of_any_database(like.table)
+        return matches[0] if len(matches) == 1 else None
 
     def _end(self, table: _Table) -> None:
         table.is_dropped = True
@@ -902,7 +924,7 @@ class _Fold:
             raise _NotAppliedError("No known table is in the database", "close_all")
 
     def _rename(self, table: _Table, target: TableName) -> None:
-        change = self._change(table)
+        self._change(table)
         database, name = self._as_named_by_event(target)
         self._free(table)
         replaced = self._live.get((database, name))
@@ -910,8 +932,6 @@ class _Fold:
             self._replace_unseen(replaced, is_known=False)
         table.database, table.table = database, name
         self._live[table.name] = table
-        if change.name_before == table.name:
-            change.reason = None
 
     def _recover(self, action: RecoverTable) -> None:
         """Bring back a dropped table; its rows come back without events."""
@@ -928,7 +948,7 @@ class _Fold:
 
     # One clause of ALTER TABLE
 
-    def _alter(self, table: _Table, action: Action) -> None:
+    def _alter_clause(self, table: _Table, action: Action) -> None:
         change = self._change(table)
         match action:
             case TruncateTable():
@@ -937,8 +957,10 @@ class _Fold:
                 self._partition(change, action)
             case AddColumn():
                 _add_column(change, action, self._event.sequence)
+            case AddKey() | DropKey() | RenameKey():
+                _alter_keys(table, action)
             case _:
-                _alter_schema(change, action)
+                _alter_columns(change, action)
 
     def _partition(self, change: _Change, action: PartitionAction) -> None:
         table = change.table
@@ -976,7 +998,39 @@ _WITHOUT_ROWS: Final = (
     TableCharset,
     RenameKey,
     SetDefault,
+    AddKey,
+    DropKey,
 )
+
+_ON_WHOLE_TABLES: Final = (
+    CreateDatabase,
+    CreateTable,
+    DropDatabase,
+    DropTable,
+    NoEffect,
+    RecoverTable,
+)
+
+
+def _is_on_whole_tables(actions: Sequence[Action]) -> bool:
+    """Tell RENAME TABLE a TO b, c TO d from ALTER TABLE a RENAME TO b, ADD ..."""
+    return any(isinstance(action, _ON_WHOLE_TABLES) for action in actions) or (
+        bool(actions) and all(isinstance(action, RenameTable) for action in actions)
+    )
+
+
+def _clause_order(action: Action) -> int:
+    """Order the clauses of one ALTER TABLE as MySQL carries them out.
+
+    DROP frees names that ADD may take; keys name columns as they are afterwards.
+    """
+    if isinstance(action, DropKey | DropColumn):
+        return 0
+    if isinstance(action, RenameColumn):
+        return 1
+    if isinstance(action, ModifyColumn) and not (action.first or action.after):
+        return 1
+    return 3 if isinstance(action, AddKey) else 2
 
 
 def _fill(table: _Table, action: CreateTable) -> None:
@@ -1030,7 +1084,7 @@ def _move(change: _Change, column_id: int, *, first: bool, after: str | None) ->
     column = columns.pop(change.table.index(column_id))
     neighbour = None
     if after is not None:
-        neighbour = find_column(columns, after) or change.column_of(after)
+        neighbour = _find_column(columns, after) or change.column_of(after)
     if first:
         columns.insert(0, column)
     elif neighbour is not None and neighbour is not column:
@@ -1042,14 +1096,10 @@ def _move(change: _Change, column_id: int, *, first: bool, after: str | None) ->
 def _add_column(change: _Change, action: AddColumn, sequence: str) -> None:
     table = change.table
     definition = _in_table_charset(table, action.column)
-    present = find_column(table.columns, definition.name)
-    if present is not None:
-        dropped_later = find_column(change.columns_before, definition.name) is present
-        if action.if_not_exists:
-            return
-        if not dropped_later:
+    if _find_column(table.columns, definition.name) is not None:
+        if not action.if_not_exists:
             change.unknown(f"Column `{definition.name}` was there when it was added")
-            return
+        return
     value, accuracy = _original_default(definition, sequence)
     column = msgspec.structs.replace(
         _schema_column(definition, table.next_column_id),
@@ -1090,8 +1140,21 @@ def _named_column(change: _Change, name: str) -> SchemaColumn | None:
     return column
 
 
-def _alter_schema(change: _Change, action: Action) -> None:
-    """Apply a clause on columns or keys to the schema."""
+def _alter_keys(table: _Table, action: AddKey | DropKey | RenameKey) -> None:
+    """Apply a clause on keys."""
+    match action:
+        case AddKey():
+            table.add_key(action.key)
+        case DropKey():
+            table.drop_key(action.name)
+        case RenameKey():
+            for key in table.keys:
+                if key.name.lower() == action.name.lower():
+                    key.name = action.target
+
+
+def _alter_columns(change: _Change, action: Action) -> None:
+    """Apply a clause on columns or on the character set of the table."""
     table = change.table
     match action:
         case DropColumn():
@@ -1106,14 +1169,6 @@ def _alter_schema(change: _Change, action: Action) -> None:
             column = _named_column(change, action.column)
             if column is not None:
                 table.replace(msgspec.structs.replace(column, default=action.default))
-        case AddKey():
-            table.add_key(action.key)
-        case DropKey():
-            table.drop_key(action.name)
-        case RenameKey():
-            for key in table.keys:
-                if key.name.lower() == action.name.lower():
-                    key.name = action.target
         case TableCharset():
             table.charset = action.charset or _charset_of(action.collation)
         case ConvertCharset():

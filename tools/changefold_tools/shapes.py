@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from changefold.mysql_types import MySqlType, parse_mysql_type
+from changefold_tools.types import message_type
 
 
 @dataclass
@@ -169,7 +170,7 @@ def shape_from_messages(
                 default=None,
                 comment="",
                 names=[(None, name)],
-                types=[(None, parse_mysql_type(text))],
+                types=[(None, message_type(text))],
             )
         ]
         for name, text in types.items()

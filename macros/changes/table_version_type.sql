@@ -1,0 +1,44 @@
+{#
+    The type of what `fold_table_schemas` returns, for `from_json`.
+
+    Returns:
+        A Spark type.
+#}
+{% macro table_version_type() -%}
+    array<struct<
+        table_uid: string,
+        database: string,
+        table: string,
+        version: int,
+        valid_from_sequence: string,
+        valid_to_sequence: string,
+        is_dropped: boolean,
+        is_complete: boolean,
+        columns: array<struct<
+            column_id: int,
+            name: string,
+            type: string,
+            nullable: boolean,
+            original_default: string,
+            generated: string,
+            expression: string,
+            comment: string
+        >>,
+        key_columns: array<string>,
+        key_kind: string,
+        ddl: string,
+        row_effect: string,
+        image_changes: array<struct<
+            column_id: int,
+            kind: string,
+            from_name: string,
+            to_name: string,
+            from_type: string,
+            to_type: string,
+            changes_text: boolean
+        >>,
+        previous_database: string,
+        previous_table: string,
+        reason: string
+    >>
+{%- endmacro %}

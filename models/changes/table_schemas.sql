@@ -1,0 +1,86 @@
+with
+
+ddl_events as (
+
+    select ddl_events.*
+    from {{ ref('ddl_events') }} as ddl_events
+    inner join {{ ref('resolved_cuts') }} as resolved_cuts
+        on ddl_events.kafka_topic = resolved_cuts.kafka_topic
+    where
+        ddl_events.commit_ts is null
+        or ddl_events.change_sequence < resolved_cuts.cut_sequence
+
+),
+
+-- One text for each topic: DDLs depend on each other (a rename, a CREATE ... LIKE).
+topics as (
+
+    select
+        kafka_topic,
+        to_json(transform(
+            array_sort(collect_list(struct(
+                change_sequence,
+                kafka_partition,
+                kafka_offset,
+                source_database,
+                source_table,
+                ddl_sql,
+                statement
+            ))),
+            event -> struct(
+                event.change_sequence as sequence,
+                event.source_database as database,
+                event.source_table as table,
+                event.ddl_sql as sql,
+                event.statement
+            )
+        )) as ddl_events
+    from ddl_events
+    group by kafka_topic
+
+),
+
+folded as (
+
+    select
+        kafka_topic,
+        {{ function('fold_table_schemas') }}(ddl_events) as versions
+    from topics
+
+),
+
+versions as (
+
+    select
+        kafka_topic,
+        explode(from_json(versions, '{{ table_version_type() }}')) as version
+    from folded
+
+),
+
+table_schemas as (
+
+    select
+        kafka_topic,
+        version.table_uid,
+        version.database as source_database,
+        version.table as source_table,
+        version.version as schema_version,
+        version.valid_from_sequence,
+        version.valid_to_sequence,
+        version.is_dropped,
+        version.is_complete,
+        version.columns,
+        version.key_columns,
+        version.key_kind,
+        version.ddl as ddl_sql,
+        version.row_effect,
+        version.image_changes,
+        version.previous_database,
+        version.previous_table,
+        version.reason
+    from versions
+
+)
+
+select * from table_schemas

@@ -1,0 +1,105 @@
+-- Written by `make models` from the schema of shop.addresses. Edit it if you must:
+-- the next `make models` shows the difference and leaves the file as it is.
+{{ config(
+    topic='ticdc_shop',
+    source_database='shop',
+    source_table='addresses',
+    key_columns=[
+        'id',
+    ],
+    partition_by=['is_current'],
+) }}
+
+with
+
+changes as (
+
+    select * from {{ ref('changes') }}
+    where
+        kafka_topic = {{ sql_text('ticdc_shop') }}
+        and source_database = {{ sql_text('shop') }}
+        and source_table = {{ sql_text('addresses') }}
+        {% if is_increment() %}
+        and {{ is_unapplied() }}
+        {% endif %}
+
+),
+
+images as (
+
+    {{ row_images(
+        'changes',
+        columns=[
+            'id',
+            'cust',
+            'label',
+            'line',
+            'zip',
+            'geo',
+            'upd',
+        ],
+        key_columns=[
+            'id',
+        ],
+        ended_at=ended_at(),
+    ) }}
+
+),
+
+typed as (
+
+    select
+        *,
+        struct(
+            {{ mysql_number('image.`id`', 'bigint') }} as `id`,
+            {{ mysql_number('image.`cust`', 'bigint') }} as `cust`,
+            {{ mysql_text('image.`label`') }} as `label`,
+            {{ mysql_text('image.`line`') }} as `line`,
+            {{ mysql_text('image.`zip`') }} as `zip`,
+            {{ mysql_number('image.`geo`', 'double') }} as `geo`,
+            {{ mysql_timestamp('image.`upd`', 'ticdc_shop') }} as `upd`
+        ) as record,
+        md5(to_json(struct(
+            0 as shape,
+            image
+        ))) as row_hash
+    from images
+
+),
+
+checked as (
+
+    select
+        *,
+        {{ conversion_failures('image', 'record', [
+            'id',
+            'cust',
+            'geo',
+            'upd',
+        ]) }}
+            as conversion_failures
+    from typed
+
+),
+
+versions as (
+
+    {{ history_versions(
+        'checked',
+        columns=[
+            'id',
+            'cust',
+            'label',
+            'line',
+            'zip',
+            'geo',
+            'upd',
+        ],
+        key_columns=[
+            'id',
+        ],
+    ) }}
+
+)
+
+select * from versions

@@ -1,0 +1,103 @@
+-- Written by `make models` from the schema of shop.order_items. Edit it if you must:
+-- the next `make models` shows the difference and leaves the file as it is.
+{{ config(
+    topic='ticdc_shop',
+    source_database='shop',
+    source_table='order_items',
+    key_columns=[
+        'ord',
+        'line_no',
+    ],
+    partition_by=['is_current'],
+) }}
+
+with
+
+changes as (
+
+    select * from {{ ref('changes') }}
+    where
+        kafka_topic = {{ sql_text('ticdc_shop') }}
+        and source_database = {{ sql_text('shop') }}
+        and source_table = {{ sql_text('order_items') }}
+        {% if is_increment() %}
+        and {{ is_unapplied() }}
+        {% endif %}
+
+),
+
+images as (
+
+    {{ row_images(
+        'changes',
+        columns=[
+            'ord',
+            'line_no',
+            'product',
+            'qty',
+            'price',
+        ],
+        key_columns=[
+            'ord',
+            'line_no',
+        ],
+        ended_at=ended_at(),
+    ) }}
+
+),
+
+typed as (
+
+    select
+        *,
+        struct(
+            {{ mysql_number('image.`ord`', 'decimal(20, 0)') }} as `ord`,
+            {{ mysql_number('image.`line_no`', 'int') }} as `line_no`,
+            {{ mysql_number('image.`product`', 'int') }} as `product`,
+            {{ mysql_number('image.`qty`', 'bigint') }} as `qty`,
+            {{ mysql_number('image.`price`', 'decimal(12, 2)') }} as `price`
+        ) as record,
+        md5(to_json(struct(
+            0 as shape,
+            image
+        ))) as row_hash
+    from images
+
+),
+
+checked as (
+
+    select
+        *,
+        {{ conversion_failures('image', 'record', [
+            'ord',
+            'line_no',
+            'product',
+            'qty',
+            'price',
+        ]) }}
+            as conversion_failures
+    from typed
+
+),
+
+versions as (
+
+    {{ history_versions(
+        'checked',
+        columns=[
+            'ord',
+            'line_no',
+            'product',
+            'qty',
+            'price',
+        ],
+        key_columns=[
+            'ord',
+            'line_no',
+        ],
+    ) }}
+
+)
+
+select * from versions

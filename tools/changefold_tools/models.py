@@ -1,0 +1,135 @@
+"""Writes the generated models: what a topic's schemas say, as files of the project."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from changefold_tools.render import TableModels
+from changefold_tools.session import run_dbt, spark_session
+from changefold_tools.shapes import (
+    TableShape,
+    shape_from_messages,
+    shape_from_versions,
+)
+from changefold_tools.types import TypeSeed
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LEDGER: Final = "models/generated.json"
+"""Hash of each file as it was generated last: tells an edit from an old version."""
+
+
+@dataclass
+class Outcome:
+    """What `write_models` did, as paths below the project."""
+
+    written: list[str] = field(default_factory=list)
+    unchanged: list[str] = field(default_factory=list)
+    edited: dict[str, str] = field(default_factory=dict)
+    orphaned: list[str] = field(default_factory=list)
+
+
+def read_shapes(spark: SparkSession, schema: str) -> list[TableShape]:
+    """Return the shape of every source table that has changes or a schema.
+
+    Args:
+        spark: The session.
+        schema: Schema of the models ``table_schemas`` and ``source_tables``.
+    """
+    versions: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for row in spark.sql(
+        f"select * from `{schema}`.table_schemas "  # noqa: S608  # our own schema
+        "order by valid_from_sequence nulls first, schema_version"
+    ).collect():
+        version = row.asDict(recursive=True)
+        name = (row.kafka_topic, row.source_database, row.source_table)
+        versions.setdefault(name, []).append(version)
+    shapes = {}
+    for row in spark.sql(f"select * from `{schema}`.source_tables").collect():  # noqa: S608
+        name = (row.kafka_topic, row.source_database, row.source_table)
+        shapes[name] = shape_from_messages(
+            *name,
+            types=json.loads(row.column_types or "{}"),
+            key=json.loads(row.primary_key or "null") or [],
+        )
+    for name, known in versions.items():
+        if known[-1]["columns"]:
+            shapes[name] = shape_from_versions(known)
+    return [shapes[name] for name in sorted(shapes)]
+
+
+def render_models(shapes: Iterable[TableShape], seed: TypeSeed) -> dict[str, str]:
+    """Return the files of all tables: path below the project -> text."""
+    files: dict[str, str] = {}
+    for shape in shapes:
+        for path, text in TableModels(shape, seed).files.items():
+            files[f"models/{path}"] = text
+    return files
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def write_models(files: dict[str, str], project: Path, *, check: bool) -> Outcome:
+    """Write the files that are new or stale; leave what a person has edited.
+
+    Args:
+        files: Path below the project -> text.
+        project: Folder of the dbt project.
+        check: Write nothing, only tell.
+
+    Returns:
+        What was written (or would be), and for each edited file the difference.
+    """
+    ledger_path = project / LEDGER
+    ledger: dict[str, str] = (
+        json.loads(ledger_path.read_text()) if ledger_path.exists() else {}
+    )
+    outcome = Outcome()
+    for path, text in files.items():
+        target = project / path
+        current = target.read_text() if target.exists() else None
+        if current == text:
+            outcome.unchanged.append(path)
+        elif current is not None and ledger.get(path) != _digest(current):
+            outcome.edited[path] = "".join(
+                difflib.unified_diff(
+                    current.splitlines(keepends=True),
+                    text.splitlines(keepends=True),
+                    f"{path} (yours)",
+                    f"{path} (generated)",
+                )
+            )
+            continue
+        else:
+            outcome.written.append(path)
+            if not check:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_text(text)
+        ledger[path] = _digest(text)
+    outcome.orphaned = sorted(path for path in ledger if path not in files)
+    if not check:
+        ledger_path.write_text(json.dumps(dict(sorted(ledger.items())), indent=1) + "\n")
+    return outcome
+
+
+def make_models(project: Path, schema: str, *, check: bool) -> Outcome:
+    """Land and read the topics, then bring the generated models up to date.
+
+    Args:
+        project: Folder of the dbt project.
+        schema: Schema of the tables.
+        check: Write nothing, only tell.
+    """
+    run_dbt(["run", "--quiet", "--select", "+table_schemas", "+source_tables"], project)
+    shapes = read_shapes(spark_session(), schema)
+    files = render_models(shapes, TypeSeed(project / "seeds" / "mysql_types.csv"))
+    return write_models(files, project, check=check)

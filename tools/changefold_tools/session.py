@@ -1,0 +1,52 @@
+"""dbt in this process, and the Spark session that it opened."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class DbtFailedError(RuntimeError):
+    """A dbt command did not succeed; dbt has printed why."""
+
+
+def run_dbt(arguments: Sequence[str], project: Path) -> Any:  # noqa: ANN401  # dbt's result has a type for each command
+    """Run a dbt command in this process and return its result.
+
+    Args:
+        arguments: The command line after ``dbt``.
+        project: Folder of the dbt project.
+
+    Raises:
+        DbtFailedError: If a node failed or dbt stopped.
+    """
+    from dbt.cli.main import dbtRunner
+
+    folder = Path.cwd()
+    os.chdir(project)
+    try:
+        outcome = dbtRunner().invoke([*arguments, "--project-dir", str(project)])
+    finally:
+        os.chdir(folder)
+    if not outcome.success:
+        raise DbtFailedError(f"`dbt {' '.join(arguments)}` did not succeed.")
+    return outcome.result
+
+
+def spark_session() -> SparkSession:
+    """Return the session that dbt opened in this process.
+
+    Raises:
+        RuntimeError: If no dbt command has run yet.
+    """
+    from pyspark.sql import SparkSession
+
+    active = SparkSession._instantiatedSession  # noqa: SLF001  # opened on another thread
+    if active is None:
+        raise RuntimeError("No Spark session is open: run a dbt command first.")
+    return active
