@@ -36,33 +36,53 @@ class Outcome:
     orphaned: list[str] = field(default_factory=list)
 
 
-def read_shapes(spark: SparkSession, schema: str) -> list[TableShape]:
-    """Return the shape of every source table that has changes or a schema.
+TableKey = tuple[str, str, str]
+"""Topic, database and table."""
+
+
+def schema_versions(
+    spark: SparkSession, schema: str
+) -> dict[TableKey, list[dict[str, Any]]]:
+    """Return the rows of the model ``table_schemas`` for each table, in order.
 
     Args:
         spark: The session.
-        schema: Schema of the models ``table_schemas`` and ``source_tables``.
+        schema: Schema of the project's tables.
     """
-    versions: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    versions: dict[TableKey, list[dict[str, Any]]] = {}
     for row in spark.sql(
         f"select * from `{schema}`.table_schemas "  # noqa: S608  # our own schema
         "order by valid_from_sequence nulls first, schema_version"
     ).collect():
-        version = row.asDict(recursive=True)
         name = (row.kafka_topic, row.source_database, row.source_table)
-        versions.setdefault(name, []).append(version)
-    shapes = {}
-    for row in spark.sql(f"select * from `{schema}`.source_tables").collect():  # noqa: S608
+        versions.setdefault(name, []).append(row.asDict(recursive=True))
+    return versions
+
+
+def shapes_of(
+    spark: SparkSession, schema: str, versions: dict[TableKey, list[dict[str, Any]]]
+) -> dict[TableKey, TableShape]:
+    """Return the shape of every source table that has changes or a schema.
+
+    Args:
+        spark: The session.
+        schema: Schema of the project's tables.
+        versions: What `schema_versions` returned.
+    """
+    shapes = {
+        name: shape_from_versions(known)
+        for name, known in versions.items()
+        if any(version["columns"] for version in known)
+    }
+    for row in spark.sql(f"select * from `{schema}`.source_tables").collect():  # noqa: S608  # our own schema
         name = (row.kafka_topic, row.source_database, row.source_table)
-        shapes[name] = shape_from_messages(
-            *name,
-            types=json.loads(row.column_types or "{}"),
-            key=json.loads(row.primary_key or "null") or [],
-        )
-    for name, known in versions.items():
-        if known[-1]["columns"]:
-            shapes[name] = shape_from_versions(known)
-    return [shapes[name] for name in sorted(shapes)]
+        if name not in shapes:
+            shapes[name] = shape_from_messages(
+                *name,
+                types=json.loads(row.column_types or "{}"),
+                key=json.loads(row.primary_key or "null") or [],
+            )
+    return shapes
 
 
 def render_models(shapes: Iterable[TableShape], seed: TypeSeed) -> dict[str, str]:
@@ -130,6 +150,8 @@ def make_models(project: Path, schema: str, *, check: bool) -> Outcome:
         check: Write nothing, only tell.
     """
     run_dbt(["run", "--quiet", "--select", "+table_schemas", "+source_tables"], project)
-    shapes = read_shapes(spark_session(), schema)
-    files = render_models(shapes, TypeSeed(project / "seeds" / "mysql_types.csv"))
+    spark = spark_session()
+    shapes = shapes_of(spark, schema, schema_versions(spark, schema))
+    ordered = [shapes[name] for name in sorted(shapes)]
+    files = render_models(ordered, TypeSeed(project / "seeds" / "mysql_types.csv"))
     return write_models(files, project, check=check)

@@ -1,0 +1,77 @@
+"""Command line ``changefold``: what the Makefile calls."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from changefold_tools.session import DbtFailedError
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; return its exit code: 0 fine, 1 not equal or stale, 2 failed.
+
+    Args:
+        arguments: The command line; that of the process by default.
+    """
+    parser = argparse.ArgumentParser(prog="changefold")
+    parser.add_argument("--project-dir", type=Path, default=Path.cwd())
+    commands = parser.add_subparsers(dest="command", required=True)
+    models = commands.add_parser("models", help="write the models of the topics' tables")
+    models.add_argument("--check", action="store_true", help="only tell what is stale")
+    verify = commands.add_parser("verify", help="build a recording and compare")
+    verify.add_argument("corpus", type=Path, help="folder with messages and truth")
+    verify.add_argument("variant", help="name of the messages' file without its ending")
+    verify.add_argument("--runs", type=int, default=1, help="number of increments")
+    verify.add_argument("--export", type=Path, help="folder to keep the tables in")
+    options = parser.parse_args(arguments)
+    console = Console()
+    project = options.project_dir.resolve()
+    try:
+        if options.command == "models":
+            return _models(project, console, check=options.check)
+        return _verify(options, project, console)
+    except (DbtFailedError, FileNotFoundError, ValueError) as error:
+        console.print(f"[red]{error}[/red]", highlight=False)
+        return 2
+
+
+def _models(project: Path, console: Console, *, check: bool) -> int:
+    from changefold_tools.models import make_models
+
+    schema = os.environ.get("CHANGEFOLD_SCHEMA", "cdc")
+    outcome = make_models(project, schema, check=check)
+    for path in outcome.written:
+        console.print(f"{'stale' if check else 'wrote'}    {path}", highlight=False)
+    for path, difference in outcome.edited.items():
+        console.print(f"edited   {path}: left as it is", highlight=False)
+        console.print(difference, highlight=False, markup=False)
+    for path in outcome.orphaned:
+        console.print(f"orphaned {path}: its table is gone", highlight=False)
+    console.print(
+        f"{len(outcome.written)} {'stale' if check else 'written'}, "
+        f"{len(outcome.unchanged)} unchanged, {len(outcome.edited)} edited, "
+        f"{len(outcome.orphaned)} orphaned"
+    )
+    return 1 if check and (outcome.written or outcome.orphaned) else 0
+
+
+def _verify(options: argparse.Namespace, project: Path, console: Console) -> int:
+    from changefold_tools.verify import Recording, verify
+
+    is_equal = verify(
+        Recording(options.corpus.resolve(), options.variant),
+        project,
+        runs=options.runs,
+        export=options.export,
+        console=console,
+    )
+    return 0 if is_equal else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,217 @@
+"""Is the pipeline exact? Builds a recorded topic from nothing and compares."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+from rich.console import Console
+
+from changefold_tools import compare
+from changefold_tools.export import export_tables
+from changefold_tools.models import make_models
+from changefold_tools.session import run_dbt, spark_session
+
+PROTOCOLS: Final = {"canal_json": "ticdc_canal_json"}
+"""What the name of a recording begins with, and the protocol that it then holds."""
+
+_SCHEMA: Final = "verify"
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A recorded topic and the truth beside it."""
+
+    folder: Path
+    variant: str
+
+    @property
+    def path(self) -> Path:
+        """The file with the messages.
+
+        Raises:
+            FileNotFoundError: If there is none of that name.
+        """
+        for ending in (".ndjson", ".ndjson.gz"):
+            path = self.folder / f"{self.variant}{ending}"
+            if path.exists():
+                return path
+        raise FileNotFoundError(
+            f"There is no {self.variant}.ndjson or {self.variant}.ndjson.gz in {self.folder}."
+        )
+
+    @property
+    def protocol(self) -> str:
+        """The protocol, by the file's name.
+
+        Raises:
+            ValueError: If the name begins like no protocol.
+        """
+        for start, protocol in PROTOCOLS.items():
+            if self.variant.startswith(start):
+                return protocol
+        raise ValueError(
+            f"Can not tell the protocol of `{self.variant}`: expected a name that begins "
+            f"with {', '.join(PROTOCOLS)}."
+        )
+
+    def lines(self) -> list[str]:
+        """The recorded messages, one a line."""
+        opener = gzip.open if self.path.suffix == ".gz" else open
+        with opener(self.path, "rt", encoding="utf-8") as file:
+            return [line for line in file if line.strip()]
+
+
+def _topics(recording: Recording, lines: list[str], files: Path) -> list[dict[str, Any]]:
+    """Declare the topics of a recording: names and partitions as they occur in it."""
+    partitions: dict[str, int] = {}
+    for line in lines:
+        record = json.loads(line)
+        highest = max(partitions.get(record["topic"], 1), record["partition"] + 1)
+        partitions[record["topic"]] = highest
+    manifest = recording.folder / "manifest.json"
+    known = json.loads(manifest.read_text()) if manifest.exists() else {}
+    return [
+        {
+            "name": name,
+            "protocol": recording.protocol,
+            "files": [str(files)],
+            "partitions": count,
+            "time_zone": known.get("timezone", "UTC"),
+        }
+        for name, count in sorted(partitions.items())
+    ]
+
+
+@contextlib.contextmanager
+def scratch_project(project: Path) -> Iterator[Path]:
+    """A copy of the project without generated models and topics, with a warehouse.
+
+    Everything lies in a temporary folder that goes away.
+    """
+    with tempfile.TemporaryDirectory(prefix="changefold-verify-") as name:
+        copy = Path(name) / "project"
+        copy.mkdir()
+        for entry in ("macros", "python_udfs", "seeds", "profiles"):
+            os.symlink(project / entry, copy / entry)
+        os.symlink(project / "profiles" / "profiles.yml", copy / "profiles.yml")
+        for entry in ("staging", "changes", "docs"):
+            shutil.copytree(project / "models" / entry, copy / "models" / entry)
+        os.symlink(project / "tests", copy / "tests")
+        for entry in ("dbt_project.yml", ".dbtignore"):
+            shutil.copy(project / entry, copy / entry)
+        settings = {
+            "CHANGEFOLD_WAREHOUSE": str(copy / "warehouse"),
+            "CHANGEFOLD_SCHEMA": _SCHEMA,
+            "CHANGEFOLD_TARGET": "local",
+        }
+        before = {key: os.environ.get(key) for key in settings}
+        os.environ.update(settings)
+        try:
+            yield copy
+        finally:
+            for key, value in before.items():
+                if value is None:
+                    os.environ.pop(key)
+                else:
+                    os.environ[key] = value
+
+
+def _declare(project: Path, topics: list[dict[str, Any]]) -> None:
+    """Write the topics into the project's vars and sources."""
+    path = project / "dbt_project.yml"
+    settings = yaml.safe_load(path.read_text())
+    settings["vars"]["topics"] = topics
+    path.write_text(yaml.safe_dump(settings, sort_keys=False))
+    sources = {
+        "version": 2,
+        "sources": [
+            {
+                "name": "raw",
+                "schema": _SCHEMA,
+                "tables": [
+                    {"name": topic["name"], "identifier": f"raw_{position}"}
+                    for position, topic in enumerate(topics)
+                ],
+            }
+        ],
+    }
+    (project / "models" / "sources").mkdir()
+    (project / "models" / "sources" / "_sources.yml").write_text(yaml.safe_dump(sources))
+
+
+def build_recording(
+    recording: Recording, project: Path, *, runs: int, export: Path
+) -> None:
+    """Build a recording in a scratch project and export its tables.
+
+    Args:
+        recording: What to land.
+        project: Folder of the dbt project.
+        runs: Into how many increments the messages are split, in their order.
+        export: Folder for ``current.ndjson`` and ``history.ndjson``.
+    """
+    lines = recording.lines()
+    with scratch_project(project) as copy:
+        files = copy / "messages"
+        files.mkdir()
+        _declare(copy, _topics(recording, lines, files))
+        for run in range(runs):
+            part = lines[len(lines) * run // runs : len(lines) * (run + 1) // runs]
+            (files / f"part_{run:04d}.ndjson").write_text("".join(part), encoding="utf-8")
+            make_models(copy, _SCHEMA, check=False)
+            is_last = run == runs - 1
+            command = "build" if is_last else "run"
+            run_dbt([command, "--quiet"], copy)
+        export_tables(spark_session(), _SCHEMA, export)
+
+
+def verify(
+    recording: Recording,
+    project: Path,
+    *,
+    runs: int = 1,
+    export: Path | None = None,
+    console: Console | None = None,
+) -> bool:
+    """Build a recording, compare with the truth beside it, print the result.
+
+    Args:
+        recording: Messages with ``expected_final`` and ``expected_history``.
+        project: Folder of the dbt project.
+        runs: Number of increments.
+        export: Folder to keep the exported tables in.
+        console: Where to print.
+
+    Returns:
+        Whether every row and column is equal.
+    """
+    console = console or Console()
+    with tempfile.TemporaryDirectory(prefix="changefold-export-") as name:
+        folder = export or Path(name)
+        build_recording(recording, project, runs=runs, export=folder)
+        console.print(f"{recording.folder.name} / {recording.variant}, {runs} run(s)")
+        truth = compare.load_truth(recording.folder)
+        schemas = compare.load_schemas(recording.folder)
+        known = compare.load_known_differences(recording.folder)
+        history = list(compare.load_ndjson(folder / "history.ndjson"))
+        by = "es" if any(line["commitTs"] is None for line in history) else "commitTs"
+        results = compare.compare_final(
+            truth.final,
+            compare.load_ndjson(folder / "current.ndjson"),
+            schemas,
+            known_differences=known,
+        )
+        if truth.history is not None:
+            results += compare.compare_history(truth.history, history, schemas, by=by)
+        compare.render(results, console)
+        return compare.is_equal(results)
