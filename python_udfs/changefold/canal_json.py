@@ -30,8 +30,9 @@ the raw text of a row still has both, for the next reader to choose from.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
+from itertools import repeat
 from typing import Any, Final, Literal, NamedTuple, NoReturn
 
 import msgspec
@@ -243,14 +244,16 @@ def _layout(*fields: str) -> _Layout:
 
 # At most 18 digits: below 2^63.
 _NUMBER: Final = r"(?:0|[1-9][0-9]{0,17}+)"
+# Checked when they are first seen.
+_NAME: Final = '"[^"]*+"'
 _NAMES: Final = r"(?:null|\[[^\]]*+\])"
+_PRIMARY_KEY: Final = rf'"pkNames":{_NAMES},"isDdl":false'
 _ROW_TYPE: Final = '"type":"(?:INSERT|UPDATE|DELETE)"'
 _OLD: Final = r'"old":(?:null|\[null\]|\[(?P<old>\{.*\})\])'
 _DATA: Final = r'"data":\[(?P<data>\{.*\})\]'
 _TICDC_START: Final = (
     r'"id":0',
-    r'(?P<head>"database":"[^"]*+","table":"[^"]*+",'
-    rf'"pkNames":{_NAMES},"isDdl":false,{_ROW_TYPE})',
+    rf'(?P<head>"database":{_NAME},"table":{_NAME},{_PRIMARY_KEY},{_ROW_TYPE})',
     rf'"es":(?P<es>{_NUMBER})',
     rf'"ts":(?P<ts>{_NUMBER})',
     '"sql":""',
@@ -263,13 +266,13 @@ _TICDC_END: Final = rf'(?:,"_tidb":\{{"commitTs":(?P<commit_ts>{_NUMBER})\}})?+'
 # pattern try every pair of places at which `old` and `data` might end.
 _LAYOUTS: Final = (
     # TiCDC, from 6.5 on at least.
-    _layout(*_TICDC_START, rf"(?>{_OLD},(?={_DATA[:8]}))" + _DATA + _TICDC_END),
+    _layout(*_TICDC_START, rf'(?>{_OLD},(?="data"))' + _DATA + _TICDC_END),
     # TiCDC before.
     _layout(*_TICDC_START, rf'(?>{_DATA},(?="old"))' + _OLD + _TICDC_END),
     # Official Canal: fields by name. A message of many rows does not match later on.
     _layout(
         rf'(?:"_tidb":\{{"commitTs":(?P<commit_ts>{_NUMBER})\}},)?+'
-        rf'(?>{_DATA},(?="database"))(?P<head_database>"database":"[^"]*+")',
+        rf'(?>{_DATA},(?="database"))(?P<head_database>"database":{_NAME})',
         rf'"es":(?P<es>{_NUMBER})(?:,"gtid":"[^"\\]*+")?+',
         rf'"id":{_NUMBER}',
         '"isDdl":false',
@@ -277,7 +280,7 @@ _LAYOUTS: Final = (
         rf'(?>{_OLD},(?="pkNames"))(?P<head_names>"pkNames":{_NAMES})',
         '"sql":""',
         r'"sqlType":(?P<sql_types>\{[^}]*+\})',
-        r'(?P<head_table>"table":"[^"]*+")',
+        rf'(?P<head_table>"table":{_NAME})',
         rf'"ts":(?P<ts>{_NUMBER})',
         rf"(?P<head_type>{_ROW_TYPE})",
     ),
@@ -326,8 +329,7 @@ def _row_pattern(
         pattern = rf"\{{{some}(?<!,)\}}"
     else:
         pattern = r"\{" + ",".join(members) + r"\}"
-    # The names are UTF-8 text, the byte classes are not: hence latin-1 for the whole.
-    return re.compile(pattern.encode().decode("latin-1").encode("latin-1")).fullmatch
+    return re.compile(pattern.encode()).fullmatch
 
 
 class _Source:
@@ -335,12 +337,12 @@ class _Source:
 
     __slots__ = (
         "_last",
+        "_old_allowed",
+        "_old_required",
         "_seen",
         "_templates",
         "_templates_by_types",
         "event_type",
-        "old_allowed",
-        "old_required",
         "primary_key",
         "source_database",
         "source_table",
@@ -358,30 +360,49 @@ class _Source:
         self.source_table = table
         self.event_type = kind
         self.primary_key = key
-        self.old_required = kind == "UPDATE"
-        self.old_allowed = kind != "INSERT"
+        self._old_required = kind == "UPDATE"
+        self._old_allowed = kind != "INSERT"
         self._seen = 0
         self._last: RowTemplate | None = None
         self._templates: dict[tuple[object, ...], RowTemplate] = {}
         self._templates_by_types: dict[bytes, RowTemplate] = {}
 
-    def template(self, mysql_types: bytes, data: bytes) -> RowTemplate | None:
-        """Return a template for these types, learning it if need be."""
-        template = self._templates_by_types.get(mysql_types)
-        if template is not None:
+    def recognise(
+        self, sql_types: bytes, mysql_types: bytes, data: bytes, old: bytes | None
+    ) -> RowTemplate | None:
+        """Return the template that the pieces of a message fit."""
+        template = self._templates_by_types.get(mysql_types) or self._recall(
+            mysql_types
+        )
+        if template is None or not template.matches(data):
+            # A DDL can change the order of the columns and nothing else.
+            template = self._learn(mysql_types, data)
+            if template is None or not template.matches(data):
+                return None
+        if sql_types not in template.sql_types and not self._accepts_sql_types(
+            template, sql_types
+        ):
+            return None
+        if old is None:
+            return None if self._old_required else template
+        if self._old_allowed and (template.matches(old) or template.matches_part(old)):
             return template
+        return None
+
+    def _recall(self, mysql_types: bytes) -> RowTemplate | None:
+        """Return the last template if these are its types in another order."""
         last = self._last
         if last is None or len(mysql_types) != last.types_length:
-            return self.learn(mysql_types, data)
+            return None
         try:
             if _decode_types(mysql_types) != last.types:
-                return self.learn(mysql_types, data)
+                return None
         except msgspec.MsgspecError:
             return None
         self._remember(mysql_types, last)
         return last
 
-    def learn(self, mysql_types: bytes, data: bytes) -> RowTemplate | None:
+    def _learn(self, mysql_types: bytes, data: bytes) -> RowTemplate | None:
         """Make a template from a message, or find the one made before."""
         self._seen += 1
         if self._seen < self._WORTH_A_TEMPLATE:
@@ -408,7 +429,7 @@ class _Source:
         self._remember(mysql_types, template)
         return template
 
-    def accepts_sql_types(self, template: RowTemplate, sql_types: bytes) -> bool:
+    def _accepts_sql_types(self, template: RowTemplate, sql_types: bytes) -> bool:
         """Check a ``sqlType`` that the template has not met, and keep it."""
         try:
             _check_sql_types(_strict_object(sql_types, "$.sqlType"))
@@ -486,24 +507,8 @@ def match_row(value: bytes) -> CompactRow | None:
     es, ts, sql_types, mysql_types, data, old, commit_ts = match.group(
         "es", "ts", "sql_types", "mysql_types", "data", "old", "commit_ts"
     )
-    template = source.template(mysql_types, data)
+    template = source.recognise(sql_types, mysql_types, data, old)
     if template is None:
-        return None
-    if not template.matches(data):
-        # A DDL can change the order of the columns and nothing else.
-        template = source.learn(mysql_types, data)
-        if template is None or not template.matches(data):
-            return None
-    if sql_types not in template.sql_types and not source.accepts_sql_types(
-        template, sql_types
-    ):
-        return None
-    if old is None:
-        if source.old_required:
-            return None
-    elif not source.old_allowed or not (
-        template.matches(old) or template.matches_part(old)
-    ):
         return None
     return CompactRow(template, es, ts, data, old, commit_ts)
 
@@ -610,11 +615,13 @@ def _read_rows(
         _check_row(row, types, f"$.old[{index}]")
     message.column_types = _column_types(types, data[0])
     # The text of the rows, untouched. All has been checked: this finds places only.
-    raw_rows = _decode_raw_rows(value)
-    raw_old = raw_rows.old if old is not None and raw_rows.old else [None] * len(data)
+    raw = _decode_raw_rows(value)
+    raw_old: Iterable[msgspec.Raw | None] = raw.old or ()
+    if old is None:
+        raw_old = repeat(None, len(data))
     message.images = tuple(
         CanalJsonImage(bytes(new), None if before is None else bytes(before))
-        for new, before in zip(raw_rows.data, raw_old, strict=True)
+        for new, before in zip(raw.data, raw_old, strict=True)
     )
 
 
@@ -961,7 +968,8 @@ def _is_truncated(rest: str, reason: str) -> bool:
     if not rest or reason.startswith("Unterminated string"):
         return True
     if reason.startswith("Invalid \\uXXXX escape"):
-        return re.fullmatch("[0-9a-fA-F]{0,3}", rest.lstrip("\\u")) is not None
+        # Python wants a character behind the four digits.
+        return re.fullmatch(r"\\?u?[0-9a-fA-F]{0,4}", rest) is not None
     if reason.startswith("Expecting value"):
         return any(word.startswith(rest) for word in ("true", "false", "null", "-"))
     return False

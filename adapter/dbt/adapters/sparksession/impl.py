@@ -36,6 +36,10 @@ class SparkSessionAdapter(SparkAdapter):
         """The session of this process."""
         return open_session(self.config.credentials)
 
+    def quote(self, identifier: str) -> str:
+        """Return a name as SQL; a backquote in it is doubled."""
+        return "`" + identifier.replace("`", "``") + "`"
+
     def list_relations_without_caching(
         self, schema_relation: BaseRelation
     ) -> list[BaseRelation]:

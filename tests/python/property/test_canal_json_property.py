@@ -1,0 +1,274 @@
+"""What holds for every Canal-JSON message, found by trying very many."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from changefold.arrow_canal_json import parse_batch
+from changefold.canal_json import (
+    CanalJsonMessage,
+    _read_exactly,
+    is_plain,
+    match_row,
+    read_canal_json,
+)
+
+TYPES = {
+    "id": "bigint unsigned",
+    "name": "varchar",
+    "photo": "blob",
+    "kind": "enum('a','b')",
+    "größe": "decimal(10,2)",
+}
+
+values = st.none() | st.text(
+    st.sampled_from('ab":,{}[]\\ \x00\n\x7fé€😀') | st.characters(codec="utf-8")
+)
+latin1 = st.none() | st.text(st.characters(max_codepoint=0xFF))
+
+
+@st.composite
+def rows(draw: st.DrawFn) -> dict[str, str | None]:
+    return {
+        name: draw(latin1 if type_ == "blob" else values)
+        for name, type_ in TYPES.items()
+    }
+
+
+@st.composite
+def messages(draw: st.DrawFn) -> dict[str, Any]:
+    """A good row message of one table, as one of its producers writes it."""
+    event_type = draw(st.sampled_from(["INSERT", "UPDATE", "DELETE"]))
+    old: list[Any] | None = None
+    if event_type == "UPDATE":
+        row = draw(rows())
+        changed = draw(st.sets(st.sampled_from(list(row))) | st.just(set(row)))
+        old = [{name: text for name, text in row.items() if name in changed}]
+    message = {
+        "id": 0,
+        "database": "shop",
+        "table": "products",
+        "pkNames": ["id"],
+        "isDdl": False,
+        "type": event_type,
+        "es": draw(st.integers(0, 10**18)),
+        "ts": draw(st.integers(0, 10**18)),
+        "sql": "",
+        "sqlType": {name: draw(st.sampled_from([-5, 3])) for name in TYPES},
+        "mysqlType": {name: TYPES[name] for name in draw(st.permutations(list(TYPES)))},
+        "old": old,
+        "data": [draw(rows())],
+    }
+    if draw(st.booleans()):
+        message["_tidb"] = {"commitTs": draw(st.integers(0, 2**63 - 1))}
+    if draw(st.booleans()):
+        message = {name: message[name] for name in sorted(message)}
+    return message
+
+
+def compact(message: dict[str, Any]) -> bytes:
+    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def spaced(message: dict[str, Any]) -> bytes:
+    return json.dumps(message, indent=1, separators=(" ,", " : ")).encode()
+
+
+def escaped(message: dict[str, Any]) -> bytes:
+    return json.dumps(message, separators=(",", ":")).encode()
+
+
+encoders = st.sampled_from([compact, escaped, spaced])
+
+
+@st.composite
+def mutations(draw: st.DrawFn) -> bytes:
+    """A message with a few pieces taken out, put in, doubled or exchanged."""
+    value: bytes = draw(encoders)(draw(messages()))
+    for _ in range(draw(st.integers(0, 3))):
+        start = draw(st.integers(0, len(value)))
+        end = min(len(value), start + draw(st.integers(0, 12)))
+        piece = draw(
+            st.sampled_from(
+                [
+                    b"",
+                    value[start:end] * 2,
+                    b'"id":"1",',
+                    b'"id":"1"',
+                    b',"id":null',
+                    b'"es":1,',
+                    b"}],",
+                    b'},{"id":"1"},{',
+                    b'"',
+                    b"\\",
+                    b"\\u0069",
+                    b"\\ud800",
+                    b" ",
+                    b":",
+                    b",",
+                    b"null",
+                    b"0",
+                    b"-",
+                    b"\xff",
+                    "€".encode(),
+                ]
+            )
+            | st.binary(max_size=3)
+        )
+        value = value[:start] + piece + value[end:]
+    return value
+
+
+def members(draw: st.DrawFn, value: bytes) -> bytes:
+    """Repeat one of the members of an object somewhere in the message."""
+    text = value.decode()
+    ends = [i + 1 for i, character in enumerate(text) if character in "{,"]
+    start, end = sorted((draw(st.sampled_from(ends)), draw(st.sampled_from(ends))))
+    place = draw(st.sampled_from(ends))
+    return (text[:place] + text[start:end] + text[place:]).encode()
+
+
+@st.composite
+def repeated_members(draw: st.DrawFn) -> bytes:
+    return members(draw, draw(encoders)(draw(messages())))
+
+
+def learn_the_table() -> None:
+    """Bring the fast way into the state in which it recognises the table."""
+    row = dict.fromkeys(TYPES, "1")
+    base = {
+        "id": 0,
+        "database": "shop",
+        "table": "products",
+        "pkNames": ["id"],
+        "isDdl": False,
+        "type": "",
+        "es": 1,
+        "ts": 1,
+        "sql": "",
+        "sqlType": dict.fromkeys(TYPES, 3),
+        "mysqlType": TYPES,
+        "old": None,
+        "data": [row],
+    }
+    for event_type in ("INSERT", "UPDATE", "DELETE"):
+        message = base | {"type": event_type}
+        if event_type == "UPDATE":
+            message["old"] = [row]
+        for value in (compact(message), compact(dict(sorted(message.items())))):
+            for _ in range(40):
+                match_row(value)
+            assert match_row(value) is not None
+
+
+learn_the_table()
+
+
+def has_duplicate_key(value: bytes) -> bool:
+    """Say by another way than the decoder's whether a key comes twice."""
+    found = False
+
+    def hook(pairs: list[tuple[str, object]]) -> None:
+        nonlocal found
+        found = found or len({name for name, _ in pairs}) < len(pairs)
+
+    json.loads(value, object_pairs_hook=hook)
+    return found
+
+
+@given(messages(), encoders)
+def test_a_good_message_gives_back_its_rows(
+    message: dict[str, Any], encode: Callable[[dict[str, Any]], bytes]
+) -> None:
+    decoded = read_canal_json(encode(message))
+    assert decoded.error is None
+    assert decoded.event_kind == "row"
+    assert decoded.es_ms == message["es"]
+    assert decoded.commit_ts == message.get("_tidb", {}).get("commitTs")
+    assert [json.loads(image.data) for image in decoded.images] == message["data"]
+    old = decoded.images[0].old
+    assert (old and [json.loads(old)]) == message["old"]
+
+
+@settings(max_examples=1000)
+@given(mutations() | repeated_members())
+def test_the_fast_way_accepts_only_what_the_exact_way_accepts(value: bytes) -> None:
+    if not is_plain(value) or match_row(value) is None:
+        return
+    exact = _read_exactly(value)
+    assert exact.error is None
+    assert read_canal_json(value) == exact
+
+
+@given(messages())
+def test_a_compact_message_takes_the_fast_way(message: dict[str, Any]) -> None:
+    # Numbers of 19 digits and escaped column names go the exact way.
+    if message.get("_tidb", {}).get("commitTs", 0) >= 10**18:
+        message["_tidb"]["commitTs"] = 10**17
+    message["es"], message["ts"] = message["es"] // 10, message["ts"] // 10
+    assert match_row(compact(message)) is not None
+
+
+@settings(max_examples=500)
+@given(repeated_members())
+def test_a_duplicate_key_is_found_wherever_it_is(value: bytes) -> None:
+    try:
+        expected = has_duplicate_key(value)
+    except ValueError:
+        return
+    error = read_canal_json(value).error
+    assert (error is not None and error.error_class == "duplicate_key") == expected
+
+
+@given(st.lists(st.none() | st.binary(max_size=20) | mutations(), max_size=8))
+def test_a_batch_never_raises_and_equals_its_messages(
+    batch: list[bytes | None],
+) -> None:
+    array = parse_batch(pa.array(batch, pa.binary()))
+    array.validate(full=True)
+    assert len(array) == len(batch)
+    for row, value in zip(array.to_pylist(), batch, strict=True):
+        assert row == as_row(read_canal_json(value))
+
+
+def as_row(message: CanalJsonMessage) -> dict[str, Any]:
+    error = message.error
+    return {
+        "event_kind": message.event_kind,
+        "source_database": message.source_database,
+        "source_table": message.source_table,
+        "event_type": message.event_type,
+        "commit_ts": message.commit_ts,
+        "watermark_ts": message.watermark_ts,
+        "es_ms": message.es_ms,
+        "ts_ms": message.ts_ms,
+        "ddl_sql": message.ddl_sql,
+        "primary_key": message.primary_key,
+        "column_types": message.column_types,
+        "images": [
+            {
+                "data": image.data.decode(),
+                "old": None if image.old is None else image.old.decode(),
+            }
+            for image in message.images
+        ],
+        "error": error
+        and {
+            "class": error.error_class,
+            "path": error.path,
+            "message": error.message,
+        },
+    }
+
+
+@given(st.text())
+def test_any_text_is_decoded_or_explained(text: str) -> None:
+    message = read_canal_json(text.encode("utf-8", "surrogatepass"))
+    assert message.event_kind == "invalid"
+    assert message.error is not None
+    assert message.error.message.startswith("Expected ")
+    assert ", got " in message.error.message
