@@ -64,6 +64,9 @@
         A condition on the columns of a history table named `history`.
 #}
 {% macro may_be_touched() -%}
+    {%- if not has_unapplied() -%}
+        {{ return('false') }}
+    {%- endif -%}
     {%- set rows = adapter.query_once(
         'select min(change_sequence) as since from ' ~ ref('changes')
         ~ ' where kafka_topic = ' ~ sql_text(config.get('topic'))
@@ -83,6 +86,8 @@
         A list of change sequences.
 #}
 {% macro ended_at() %}
+    {#- Named at parse time, so that these are built before every history table. -#}
+    {%- do [ref('table_schemas'), ref('source_tables')] -%}
     {%- set relation = built_relation('table_schemas') -%}
     {%- if not relation -%}
         {{ return([]) }}

@@ -53,7 +53,11 @@ numbered as (
         *,
         row_number() over (
             partition by identity
-            order by is_known desc, kafka_partition, kafka_offset, event_index
+            order by
+                is_known desc,
+                kafka_partition asc,
+                kafka_offset asc,
+                event_index asc
         ) > 1 or {{ is_below_cut() }} as is_duplicate
     from gathered
 

@@ -27,12 +27,12 @@ topics as (
                 ddl_sql,
                 statement
             ))),
-            event -> struct(
-                event.change_sequence as sequence,
-                event.source_database as database,
-                event.source_table as table,
-                event.ddl_sql as sql,
-                event.statement
+            event -> named_struct(
+                'sequence', event.change_sequence,
+                'database', event.source_database,
+                'table', event.source_table,
+                'sql', event.ddl_sql,
+                'statement', event.statement
             )
         )) as ddl_events
     from ddl_events

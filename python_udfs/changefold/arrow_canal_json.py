@@ -24,7 +24,7 @@ from changefold.canal_json import (
     RowTemplate,
     is_plain,
     match_row,
-    read_canal_json,
+    read_exactly,
 )
 
 __all__ = ["CANAL_JSON_TYPE", "parse_batch"]
@@ -157,7 +157,7 @@ class _Batch:
         for value in values:
             row = None if value is None else match(value)
             if row is None:
-                self.add_message(read_canal_json(value))
+                self.add_message(read_exactly(value))
                 offset = len(self.data)
             else:
                 template, es, ts, data, old, commit_ts = row

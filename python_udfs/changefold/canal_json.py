@@ -2,19 +2,19 @@ r"""Decode Canal-JSON messages, as TiCDC and the official Canal write them.
 
 There are two ways through this module, and they accept the same messages:
 
-- `_read_exactly` parses a message with the strict parser of the standard library,
+- `read_exactly` parses a message with the strict parser of the standard library,
   checks everything, and says exactly what is wrong with a bad message. About 40 us.
 - `match_row` recognises what nearly every message is: one row, in the layout of a
   known producer, of a table that was seen before. About 2 us. What it does not
   recognise, bad messages included, goes the other way.
 
-Why `match_row` accepts only what `_read_exactly` accepts. A layout cuts the message
+Why `match_row` accepts only what `read_exactly` accepts. A layout cuts the message
 into literal text and pieces. Each piece is by itself valid JSON of the right shape:
 
 - the names of table and key, the ``sqlType`` and the ``mysqlType``: their bytes are
-  those of a piece that was parsed strictly before (`_Source`), or they decode to the
-  same object and have the same length: a duplicate key, an escape or a space could
-  only make the text longer;
+  those of a piece that was parsed strictly before (`_Source`), or, for ``mysqlType``,
+  they have the same members and the same length: a duplicate key, an escape or a
+  space could only make the text longer;
 - the rows: they match a pattern made from the table's columns, which allows exactly
   these keys, once each, in this order, each followed by a JSON string or null;
 - the numbers: digits without a leading zero, too few of them to exceed 64 bits.
@@ -33,7 +33,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import repeat
-from typing import Any, Final, Literal, NamedTuple, NoReturn
+from typing import Any, Final, Literal, NamedTuple, NoReturn, cast
 
 import msgspec
 
@@ -51,6 +51,7 @@ __all__ = [
     "is_plain",
     "match_row",
     "read_canal_json",
+    "read_exactly",
 ]
 
 MAX_MESSAGE_BYTES: Final = 32 * 1024 * 1024
@@ -145,7 +146,7 @@ def read_canal_json(value: bytes | None) -> CanalJsonMessage:
         row = match_row(value)
         if row is not None:
             return _message_of(row)
-    return _read_exactly(value)
+    return read_exactly(value)
 
 
 # ---------------------------------------------------------------- the fast way
@@ -164,6 +165,7 @@ class RowTemplate:
 
     __slots__ = (
         "_columns",
+        "check_types",
         "column_types",
         "event_type",
         "match_escaped",
@@ -172,15 +174,12 @@ class RowTemplate:
         "source_database",
         "source_table",
         "sql_types",
-        "types",
-        "types_length",
     )
 
     def __init__(
         self,
         source: "_Source",
         types: dict[str, str],
-        types_length: int,
         columns: tuple[str, ...],
     ) -> None:
         self.source_database = source.source_database
@@ -188,8 +187,7 @@ class RowTemplate:
         self.event_type = source.event_type
         self.primary_key = source.primary_key
         self.column_types = _column_types(types, columns)
-        self.types = types
-        self.types_length = types_length
+        self.check_types = _types_decoder(types)
         self.sql_types: set[bytes] = set()
         self._columns = tuple((name, _is_binary(types[name])) for name in columns)
         self.match_unescaped = _row_pattern(self._columns)
@@ -208,38 +206,39 @@ class RowTemplate:
         return pattern(row) is not None
 
 
-class CompactRow(NamedTuple):
-    """What `match_row` found. The numbers are still digits: Arrow converts them.
+CompactRow = tuple[RowTemplate, bytes, bytes, bytes, bytes | None, bytes | None]
+"""What `match_row` found: template, ``es``, ``ts``, ``data``, ``old``, ``commitTs``.
 
-    Attributes:
-        template: What the message shares with others.
-        es: Digits of ``es``.
-        ts: Digits of ``ts``.
-        data: The row in ``data``.
-        old: The row in ``old``, if any.
-        commit_ts: Digits of ``_tidb.commitTs``, if any.
-    """
+The numbers are still digits: Arrow converts a column of them faster. A named tuple
+would cost as much as the whole rest of a row's way into Arrow.
+"""
 
-    template: RowTemplate
-    es: bytes
-    ts: bytes
-    data: bytes
-    old: bytes | None
-    commit_ts: bytes | None
+_Head = bytes | tuple[bytes, ...]
+_Pieces = tuple[_Head, bytes, bytes, bytes, bytes, bytes | None, bytes, bytes | None]
+_PIECES: Final = ("es", "ts", "sql_types", "mysql_types", "old", "data", "commit_ts")
 
 
 class _Layout(NamedTuple):
     """The order in which a producer writes the fields of a row message."""
 
     fullmatch: Callable[[bytes], re.Match[bytes] | None]
-    head: tuple[str, ...]
+    pieces: Callable[[re.Match[bytes]], _Pieces]
 
 
 def _layout(*fields: str) -> _Layout:
     """Compile a layout from its fields; they are joined by commas."""
     pattern = re.compile((r"\{" + ",".join(fields) + r"\}").encode(), re.DOTALL)
-    head = tuple(name for name in pattern.groupindex if name.startswith("head"))
-    return _Layout(pattern.fullmatch, head)
+    if tuple(pattern.groupindex) == ("head", *_PIECES):
+        return _Layout(
+            pattern.fullmatch,
+            cast("Callable[[re.Match[bytes]], _Pieces]", re.Match.groups),
+        )
+    head = [name for name in pattern.groupindex if name.startswith("head")]
+
+    def pieces(match: re.Match[bytes]) -> _Pieces:
+        return cast("_Pieces", (match.group(*head), *match.group(*_PIECES)))
+
+    return _Layout(pattern.fullmatch, pieces)
 
 
 # At most 18 digits: below 2^63.
@@ -285,6 +284,9 @@ _LAYOUTS: Final = (
         rf"(?P<head_type>{_ROW_TYPE})",
     ),
 )
+
+# msgspec has no fields of these names. They are checked the exact way.
+_UNUSUAL: Final = re.compile(r'["\\\x00-\x1f]')
 
 _UNICODE_ESCAPE: Final = (
     r"u(?:[0-9abcefABCEF][0-9a-fA-F]{3}|[dD][0-7][0-9a-fA-F]{2}"
@@ -332,15 +334,28 @@ def _row_pattern(
     return re.compile(pattern.encode()).fullmatch
 
 
+def _types_decoder(types: Mapping[str, str]) -> Callable[[bytes], object]:
+    """Return a decoder that accepts a ``mysqlType`` with just these members.
+
+    It also accepts a member twice; then the text is longer.
+    """
+    fields = [(f"type_{i}", Literal[text]) for i, text in enumerate(types.values())]
+    names = {f"type_{i}": name for i, name in enumerate(types)}
+    struct = msgspec.defstruct(
+        "MysqlType", fields, rename=names, forbid_unknown_fields=True, gc=False
+    )
+    return msgspec.json.Decoder(struct).decode
+
+
 class _Source:
     """The messages of one table and one event type, and the templates they fit."""
 
     __slots__ = (
-        "_last",
         "_old_allowed",
         "_old_required",
         "_seen",
         "_templates",
+        "_templates_by_length",
         "_templates_by_types",
         "event_type",
         "primary_key",
@@ -363,8 +378,8 @@ class _Source:
         self._old_required = kind == "UPDATE"
         self._old_allowed = kind != "INSERT"
         self._seen = 0
-        self._last: RowTemplate | None = None
         self._templates: dict[tuple[object, ...], RowTemplate] = {}
+        self._templates_by_length: dict[int, RowTemplate] = {}
         self._templates_by_types: dict[bytes, RowTemplate] = {}
 
     def recognise(
@@ -390,17 +405,16 @@ class _Source:
         return None
 
     def _recall(self, mysql_types: bytes) -> RowTemplate | None:
-        """Return the last template if these are its types in another order."""
-        last = self._last
-        if last is None or len(mysql_types) != last.types_length:
+        """Return the template of these types, if they came in another order before."""
+        template = self._templates_by_length.get(len(mysql_types))
+        if template is None:
             return None
         try:
-            if _decode_types(mysql_types) != last.types:
-                return None
+            template.check_types(mysql_types)
         except msgspec.MsgspecError:
             return None
-        self._remember(mysql_types, last)
-        return last
+        self._remember(mysql_types, template)
+        return template
 
     def _learn(self, mysql_types: bytes, data: bytes) -> RowTemplate | None:
         """Make a template from a message, or find the one made before."""
@@ -418,14 +432,18 @@ class _Source:
         # Compact text: then it has the length of every other order of its members.
         if not columns or len(mysql_types) != len(_json_text(types).encode()):
             return None
+        if any(_UNUSUAL.search(name) for name in types):
+            return None
         key = (columns, *sorted(types.items()))
         template = self._templates.get(key)
         if template is None:
-            template = RowTemplate(self, types, len(mysql_types), columns)
+            template = RowTemplate(self, types, columns)
             if len(self._templates) >= self._MAX_TEMPLATES:
                 self._templates.clear()
+                self._templates_by_length.clear()
+                self._templates_by_types.clear()
             self._templates[key] = template
-        self._last = template
+        self._templates_by_length[len(mysql_types)] = template
         self._remember(mysql_types, template)
         return template
 
@@ -446,12 +464,11 @@ class _Source:
             known[mysql_types] = template
 
 
-_decode_types: Final = msgspec.json.Decoder(dict[str, str]).decode
 _MAX_SOURCES: Final = 10_000
-_sources: Final[dict[object, _Source]] = {}
+_sources: Final[dict[_Head, _Source]] = {}
 
 
-def _source_of(head: bytes | tuple[bytes, ...]) -> _Source | None:
+def _source_of(head: _Head) -> _Source | None:
     """Return the source for the fields that name it, checking them the first time."""
     text = head if isinstance(head, bytes) else b",".join(head)
     try:
@@ -461,6 +478,9 @@ def _source_of(head: bytes | tuple[bytes, ...]) -> _Source | None:
         )
         source = _Source(database, table, kind, _primary_key(fields))
     except CdcDecodeError:
+        return None
+    # These and no others, so the pattern cut the text where the fields end.
+    if fields.keys() - {"isDdl", "pkNames"} != {"database", "table", "type"}:
         return None
     if len(_sources) >= _MAX_SOURCES:
         _sources.clear()
@@ -500,32 +520,29 @@ def match_row(value: bytes) -> CompactRow | None:
             break
     else:
         return None
-    head = match.group(*layout.head)
+    head, es, ts, sql_types, mysql_types, old, data, commit_ts = layout.pieces(match)
     source = _sources.get(head) or _source_of(head)
     if source is None:
         return None
-    es, ts, sql_types, mysql_types, data, old, commit_ts = match.group(
-        "es", "ts", "sql_types", "mysql_types", "data", "old", "commit_ts"
-    )
     template = source.recognise(sql_types, mysql_types, data, old)
     if template is None:
         return None
-    return CompactRow(template, es, ts, data, old, commit_ts)
+    return template, es, ts, data, old, commit_ts
 
 
 def _message_of(row: CompactRow) -> CanalJsonMessage:
-    template = row.template
+    template, es, ts, data, old, commit_ts = row
     return CanalJsonMessage(
         event_kind="row",
         source_database=template.source_database,
         source_table=template.source_table,
         event_type=template.event_type,
-        commit_ts=None if row.commit_ts is None else int(row.commit_ts),
-        es_ms=int(row.es),
-        ts_ms=int(row.ts),
+        commit_ts=None if commit_ts is None else int(commit_ts),
+        es_ms=int(es),
+        ts_ms=int(ts),
         primary_key=template.primary_key,
         column_types=template.column_types,
-        images=(CanalJsonImage(row.data, row.old),),
+        images=(CanalJsonImage(data, old),),
     )
 
 
@@ -534,8 +551,15 @@ def _message_of(row: CompactRow) -> CanalJsonMessage:
 _Json = Mapping[str, Any]
 
 
-def _read_exactly(value: bytes | None) -> CanalJsonMessage:
-    """Decode any message, or say what is wrong with it."""
+def read_exactly(value: bytes | None) -> CanalJsonMessage:
+    """Decode any message, or say what is wrong with it.
+
+    Args:
+        value: The value of the Kafka record.
+
+    Returns:
+        The same as `read_canal_json`, which tries `match_row` before.
+    """
     message = CanalJsonMessage()
     try:
         message.event_kind = _read_fields(message, value)

@@ -18,27 +18,7 @@ if TYPE_CHECKING:
 
 
 def _parse_ticdc_canal_json(value: pa.Array) -> pa.Array:
-    try:
-        raise ImportError
-    except BaseException:
-        import json
-        out=[]
-        for v in value.to_pylist():
-            d=dict(event_kind='invalid',source_database=None,source_table=None,event_type=None,commit_ts=None,watermark_ts=None,es_ms=None,ts_ms=None,ddl_sql=None,primary_key=None,column_types=None,images=[],error=None)
-            try:
-                j=json.loads(v); t=j.get('_tidb') or {}
-                d.update(source_database=j['database'],source_table=j['table'],event_type=j['type'],commit_ts=t.get('commitTs'),watermark_ts=t.get('watermarkTs'),es_ms=j['es'],ts_ms=j['ts'])
-                if j['isDdl']: d.update(event_kind='ddl',ddl_sql=j['sql'])
-                elif j['type']=='TIDB_WATERMARK': d.update(event_kind='watermark')
-                else:
-                    old=j['old'] or [None]*len(j['data'])
-                    dj=lambda x: json.dumps(x,ensure_ascii=False)
-                    d.update(event_kind='row',primary_key=dj(j['pkNames']),column_types=dj({k:j['mysqlType'][k] for k in j['data'][0]}),images=[dict(data=dj(a),old=dj(b) if b is not None else None) for a,b in zip(j['data'],old)])
-            except Exception as e:
-                d['error']={'class':'x','path':'$','message':repr(e)}
-            out.append(d)
-        S=pa.string();I=pa.int64()
-        return pa.array(out,pa.struct([('event_kind',S),('source_database',S),('source_table',S),('event_type',S),('commit_ts',I),('watermark_ts',I),('es_ms',I),('ts_ms',I),('ddl_sql',S),('primary_key',S),('column_types',S),('images',pa.list_(pa.struct([('data',S),('old',S)]))),('error',pa.struct([('class',S),('path',S),('message',S)]))]))
+    from changefold.arrow_canal_json import parse_batch
 
     return parse_batch(value)
 
@@ -76,7 +56,14 @@ def _convert_mysql_value(
     from changefold.mysql_types import parse_mysql_type
     from changefold.values import convert_value
 
-    return convert_value(value, parse_mysql_type(from_type), parse_mysql_type(to_type))
+    try:
+        return convert_value(
+            value, parse_mysql_type(from_type), parse_mysql_type(to_type), strict=False
+        )
+    except ValueError:
+        # The source did convert it, so its rules are others than ours. The value
+        # stays as it was; if the new type can not hold it, the row records that.
+        return value
 
 
 def register(spark: SparkSession) -> None:

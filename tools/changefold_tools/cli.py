@@ -28,12 +28,15 @@ def main(arguments: list[str] | None = None) -> int:
     verify.add_argument("variant", help="name of the messages' file without its ending")
     verify.add_argument("--runs", type=int, default=1, help="number of increments")
     verify.add_argument("--export", type=Path, help="folder to keep the tables in")
+    commands.add_parser("summary", help="print the balance, the cut and the tables")
     options = parser.parse_args(arguments)
     console = Console()
     project = options.project_dir.resolve()
     try:
         if options.command == "models":
             return _models(project, console, check=options.check)
+        if options.command == "summary":
+            return _summary(project, console)
         return _verify(options, project, console)
     except (DbtFailedError, FileNotFoundError, ValueError) as error:
         console.print(f"[red]{error}[/red]", highlight=False)
@@ -58,6 +61,13 @@ def _models(project: Path, console: Console, *, check: bool) -> int:
         f"{len(outcome.orphaned)} orphaned"
     )
     return 1 if check and (outcome.written or outcome.orphaned) else 0
+
+
+def _summary(project: Path, console: Console) -> int:
+    from changefold_tools.summary import print_summary
+
+    print_summary(project, os.environ.get("CHANGEFOLD_SCHEMA", "cdc"), console)
+    return 0
 
 
 def _verify(options: argparse.Namespace, project: Path, console: Console) -> int:

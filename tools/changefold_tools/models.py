@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from changefold_tools.render import TableModels
+from changefold_tools.render import TableModels, table_rows
 from changefold_tools.session import run_dbt, spark_session
 from changefold_tools.shapes import (
     TableShape,
@@ -87,11 +87,13 @@ def shapes_of(
 
 def render_models(shapes: Iterable[TableShape], seed: TypeSeed) -> dict[str, str]:
     """Return the files of all tables: path below the project -> text."""
+    tables = [TableModels(shape, seed) for shape in shapes]
     files: dict[str, str] = {}
-    for shape in shapes:
-        for path, text in TableModels(shape, seed).files.items():
-            files[f"models/{path}"] = text
-    return files
+    for table in tables:
+        files |= table.files
+    if tables:
+        files |= table_rows(tables)
+    return {f"models/{path}": text for path, text in files.items()}
 
 
 def _digest(text: str) -> str:

@@ -459,6 +459,46 @@ class TableModels:
         )
 
 
+def table_rows(tables: list[TableModels]) -> dict[str, str]:
+    """Return the model that counts the rows of all generated tables, and its yml."""
+    selects = [
+        "    select\n"
+        f"        {{{{ sql_text({_jinja_text(table.shape.database)}) }}}} as source_database,\n"
+        f"        {{{{ sql_text({_jinja_text(table.shape.table)}) }}}} as source_table,\n"
+        "        count_if(is_current) as current_rows,\n"
+        "        count(*) as versions,\n"
+        "        count(_cdc_conversion_failures) as conversion_failures\n"
+        f"    from {{{{ ref('scd2_{table.name}') }}}}\n"
+        for table in tables
+    ]
+    sql = (
+        "-- Written by `make models`.\n"
+        "with\n\ntable_rows as (\n\n" + "    union all\n".join(selects) + "\n)\n\n"
+        "select * from table_rows\n"
+    )
+    described = {
+        "source_database": ("string", "{{ doc('source_database') }}"),
+        "source_table": ("string", "{{ doc('source_table') }}"),
+        "current_rows": ("bigint", "Rows of the table at the cut."),
+        "versions": ("bigint", "Versions of rows in its history, open ones included."),
+        "conversion_failures": (
+            "bigint",
+            "Versions with a value that its column's type can not hold.",
+        ),
+    }
+    yml = _dump(
+        {
+            "name": "table_rows",
+            "description": "One row per source table that has a model: how many rows.",
+            "columns": [
+                {"name": name, "data_type": kept, "description": text}
+                for name, (kept, text) in described.items()
+            ],
+        }
+    )
+    return {"current/table_rows.sql": sql, "current/table_rows.yml": yml}
+
+
 def _inert(text: str) -> str:
     """A text that dbt's Jinja shows as it is."""
     if "{" not in text:

@@ -34,7 +34,8 @@ exploded as (
         coalesce(images.event_index, 0) as event_index,
         images.image
     from parsed
-    lateral view outer posexplode(parsed.message.images) images as event_index, image
+        lateral view outer
+        posexplode(parsed.message.images) images as event_index, image
 
 ),
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from changefold.arrow_canal_json import parse_batch
 from changefold.canal_json import (
     CanalJsonMessage,
-    _read_exactly,
     is_plain,
     match_row,
     read_canal_json,
+    read_exactly,
 )
 
 TYPES = {
@@ -199,7 +199,7 @@ def test_a_good_message_gives_back_its_rows(
 def test_the_fast_way_accepts_only_what_the_exact_way_accepts(value: bytes) -> None:
     if not is_plain(value) or match_row(value) is None:
         return
-    exact = _read_exactly(value)
+    exact = read_exactly(value)
     assert exact.error is None
     assert read_canal_json(value) == exact
 
@@ -272,3 +272,40 @@ def test_any_text_is_decoded_or_explained(text: str) -> None:
     assert message.error is not None
     assert message.error.message.startswith("Expected ")
     assert ", got " in message.error.message
+
+
+names = st.text(st.characters(codec="utf-8"), max_size=4) | st.sampled_from(
+    ['"', "\\", "\n", "\x7f", "]", "}", "(.*)", "é", "😀", " ", "<&>"]
+)
+types = st.sampled_from(["int", "varbinary(9)", "set('}','\"')", "text"])
+
+
+@settings(deadline=None)
+@given(st.dictionaries(names, types, max_size=4), st.tuples(names, names), st.data())
+def test_names_of_any_kind_are_decoded_alike_by_both_ways(
+    columns: dict[str, str], table: tuple[str, str], data: st.DataObject
+) -> None:
+    value = compact(
+        {
+            "id": 0,
+            "database": table[0],
+            "table": table[1],
+            "pkNames": list(columns)[:2],
+            "isDdl": False,
+            "type": "UPDATE",
+            "es": 1,
+            "ts": 1,
+            "sql": "",
+            "sqlType": dict.fromkeys(columns, 1),
+            "mysqlType": {
+                name: columns[name]
+                for name in data.draw(st.permutations(list(columns)))
+            },
+            "old": [dict.fromkeys(data.draw(st.permutations(list(columns))), "ÿ")],
+            "data": [dict.fromkeys(columns, "1")],
+        }
+    )
+    exact = read_exactly(value)
+    assert exact.error is None
+    for _ in range(20):
+        assert read_canal_json(value) == exact

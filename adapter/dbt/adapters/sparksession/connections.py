@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.contracts.connection import Connection, ConnectionState, Credentials
 from dbt.adapters.spark.connections import SparkConnectionManager
@@ -102,6 +103,26 @@ class SparkSessionCredentials(Credentials):
         }
 
 
+_READS: Final = re.compile(r"\s*(/\*.*?\*/\s*)?(select|with|show|describe)\b", re.I | re.S)
+
+
+class WriteCounter:
+    """Counts the statements that may have written, to tell when an answer is stale."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.count = 0
+
+    def add(self) -> None:
+        """Count a statement that may write."""
+        with self._lock:
+            self.count += 1
+
+
+WRITES: Final = WriteCounter()
+"""Of this process: all dbt threads share one session."""
+
+
 class SparkSessionHandle:
     """What dbt takes for a connection: runs statements on the shared session."""
 
@@ -119,7 +140,11 @@ class SparkSessionHandle:
         if bindings:
             sql = sql % tuple(literal(value) for value in bindings)
         self._rows = None
-        self._frame = self.spark.sql(sql.strip().removesuffix(";"))
+        try:
+            self._frame = self.spark.sql(sql.strip().removesuffix(";"))
+        finally:
+            if not _READS.match(sql):
+                WRITES.add()
 
     @property
     def description(self) -> list[tuple[Any, ...]]:
@@ -181,7 +206,6 @@ class SparkSessionConnectionManager(SparkConnectionManager):
     """Opens the session on first use and hands it to every thread."""
 
     TYPE = "sparksession"
-    _cancelled = threading.Event()
 
     @classmethod
     def open(cls, connection: Connection) -> Connection:

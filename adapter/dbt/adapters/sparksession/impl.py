@@ -11,7 +11,11 @@ from dbt.adapters.spark.impl import SCHEMA_NOT_FOUND_MESSAGES, SparkAdapter
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.sparksession import recordings
-from dbt.adapters.sparksession.connections import SparkSessionConnectionManager
+from dbt.adapters.sparksession.connections import (
+    WRITES,
+    SparkSessionConnectionManager,
+    literal,
+)
 from dbt.adapters.sparksession.relation import SparkSessionRelation
 from dbt.adapters.sparksession.session import open_session
 
@@ -29,6 +33,7 @@ class SparkSessionAdapter(SparkAdapter):
     def __init__(self, config: Any, mp_context: Any) -> None:  # noqa: ANN401  # dbt's own types
         """Keep the answers of `query_once` for the life of the process."""
         super().__init__(config, mp_context)
+        self._properties: dict[str, tuple[int, dict[str, str]]] = {}
         self._answers: dict[tuple[str, str], list[dict[str, Any]]] = {}
 
     @property
@@ -77,27 +82,54 @@ class SparkSessionAdapter(SparkAdapter):
         _, table = self.execute("show databases", fetch=True)
         return schema in {row[0] for row in table.rows}
 
-    @available
-    def table_properties(self, relation: BaseRelation) -> dict[str, str]:
-        """Return the properties of a table; empty if it does not exist."""
-        catalog = self.spark._jsparkSession.sessionState().catalogManager()  # noqa: SLF001  # one call instead of a statement and its parsing
-        jvm = self.spark._jvm  # noqa: SLF001
+    def _loaded(self, relation: BaseRelation, *, is_view: bool) -> Any:  # noqa: ANN401  # a Java object, or None
+        """The table or view as the catalog has it; None if it is not there."""
+        jvm = self.spark._jvm  # noqa: SLF001  # one call, not a statement
         if jvm is None:
             raise DbtRuntimeError("The Spark session has no JVM.")
+        manager = self.spark._jsparkSession.sessionState().catalogManager()  # noqa: SLF001
+        catalog = manager.catalog(self.config.credentials.catalog)
+        namespace = self.spark.sparkContext._gateway.new_array(  # noqa: SLF001
+            jvm.java.lang.String, 1
+        )
+        namespace[0] = str(relation.schema)
+        name = jvm.org.apache.spark.sql.connector.catalog.Identifier.of(
+            namespace, str(relation.identifier)
+        )
         try:
-            helper = jvm.org.apache.spark.sql.connector.catalog.Identifier
-            names = self.spark.sparkContext._gateway.new_array(  # noqa: SLF001
-                jvm.java.lang.String, 1
-            )
-            names[0] = str(relation.schema)
-            table = catalog.catalog(self.config.credentials.catalog).loadTable(
-                helper.of(names, str(relation.identifier))
-            )
+            return catalog.loadView(name) if is_view else catalog.loadTable(name)
         except Exception as error:
-            if "NoSuchTable" in str(error) or "TABLE_OR_VIEW_NOT_FOUND" in str(error):
-                return {}
+            if "NOT_FOUND" in str(error) or "NoSuch" in str(error):
+                return None
             raise
-        return dict(table.properties())
+
+    @available
+    def table_properties(self, relation: BaseRelation) -> dict[str, str]:
+        """Return the properties of a table; empty if there is none of that name.
+
+        Kept until a statement of this process may have written: models ask for the
+        same few tables again and again while they compile.
+        """
+        name = f"{relation.schema}.{relation.identifier}"
+        writes = WRITES.count
+        known = self._properties.get(name)
+        if known is not None and known[0] == writes:
+            return known[1]
+        table = self._loaded(relation, is_view=False)
+        properties = {} if table is None else dict(table.properties())
+        self._properties[name] = (writes, properties)
+        return properties
+
+    @available
+    def view_properties(self, relation: BaseRelation) -> dict[str, str]:
+        """Return the properties of a view; empty if there is none of that name."""
+        view = self._loaded(relation, is_view=True)
+        return {} if view is None else dict(view.properties())
+
+    @available
+    def literals(self, row: Any) -> list[str]:  # noqa: ANN401  # a row of a seed
+        """Return the values of a seed's row as SQL literals."""
+        return [literal(value) for value in row]
 
     @available
     def new_files(
@@ -131,5 +163,8 @@ class SparkSessionAdapter(SparkAdapter):
         """Run a Python model in this process, on the same session."""
         scope: dict[str, Any] = {"spark": self.spark, "__name__": "dbt_python_model"}
         code = compile(compiled_code, parsed_model["original_file_path"], "exec")
-        exec(code, scope)  # noqa: S102  # a Python model is code by intent
+        try:
+            exec(code, scope)  # noqa: S102  # a Python model is code by intent
+        finally:
+            WRITES.add()
         return AdapterResponse(_message="OK")

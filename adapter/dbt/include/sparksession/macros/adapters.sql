@@ -50,16 +50,80 @@
 {% endmacro %}
 
 
-{% macro sparksession__create_view_as(relation, sql) -%}
-  create or replace view {{ relation }}
-  {%- set contract_config = config.get('contract') -%}
-  {%- if contract_config.enforced -%}
-    {{ get_assert_columns_equivalent(sql) }}
-  {%- endif %}
-  {{ comment_clause() }}
-  as
-    {{ sql }}
-{% endmacro %}
+{#
+    A view, written again only when its statement or description has changed: a build
+    without new data leaves the catalog alone.
+#}
+{% materialization view, adapter='sparksession' %}
+    {%- set relation = this.incorporate(type='view') -%}
+    {%- set existing = load_cached_relation(this) -%}
+    {{ run_hooks(pre_hooks) }}
+    {%- set definition = local_md5([
+        compiled_code, model.description, model.columns | string
+    ] | join('\n')) -%}
+    {%- if existing is not none and existing.type == 'view'
+        and adapter.view_properties(relation).get('changefold.definition') == definition -%}
+        {%- do store_raw_result(name='main', message='SKIP unchanged', code='SKIP', rows_affected='0') -%}
+    {%- else -%}
+        {%- if existing is not none and existing.type != 'view' -%}
+            {%- do adapter.drop_relation(existing) -%}
+        {%- endif -%}
+        {%- if config.get('contract').enforced -%}
+            {%- do get_assert_columns_equivalent(compiled_code) -%}
+        {%- endif -%}
+        {%- call statement('main') -%}
+            create or replace view {{ relation }}
+            {{ comment_clause() }}
+            tblproperties ('changefold.definition' = '{{ definition }}')
+            as
+            {{ compiled_code }}
+        {%- endcall -%}
+    {%- endif -%}
+    {{ run_hooks(post_hooks) }}
+    {{ return({'relations': [relation]}) }}
+{% endmaterialization %}
+
+
+{# A seed, loaded again only when its file or its configuration has changed. #}
+{% materialization seed, adapter='sparksession' %}
+    {%- set relation = this.incorporate(type='table') -%}
+    {{ run_hooks(pre_hooks) }}
+    {%- set rows = load_agate_table() -%}
+    {%- do store_result('agate_table', response='OK', agate_table=rows) -%}
+    {%- set definition = local_md5(
+        model.checksum.checksum ~ model.config | string ~ model.description
+    ) -%}
+    {%- if not flags.FULL_REFRESH
+        and adapter.table_properties(relation).get('changefold.definition') == definition -%}
+        {%- do store_raw_result(name='main', message='SKIP unchanged', code='SKIP', rows_affected='0') -%}
+    {%- else -%}
+        {%- set types = config.get('column_types', {}) -%}
+        {%- set selected = [] -%}
+        {%- for name in rows.column_names -%}
+            {%- do selected.append(
+                'cast(' ~ adapter.quote(name) ~ ' as '
+                ~ types.get(name, adapter.convert_type(rows, loop.index0)) ~ ') as '
+                ~ adapter.quote(name)
+            ) -%}
+        {%- endfor -%}
+        {%- set literals = [] -%}
+        {%- for row in rows.rows -%}
+            {%- do literals.append('(' ~ adapter.literals(row) | join(', ') ~ ')') -%}
+        {%- endfor -%}
+        {%- call statement('main') -%}
+            create or replace table {{ relation }}
+            {{ file_format_clause() }}
+            {{ comment_clause() }}
+            tblproperties ('changefold.definition' = '{{ definition }}')
+            as
+            select {{ selected | join(', ') }}
+            from values {{ literals | join(', ') }}
+            as seed ({% for name in rows.column_names %}{{ adapter.quote(name) }}{{ ', ' if not loop.last }}{% endfor %})
+        {%- endcall -%}
+    {%- endif -%}
+    {{ run_hooks(post_hooks) }}
+    {{ return({'relations': [relation]}) }}
+{% endmaterialization %}
 
 
 {# A table from SQL or, for a Python model, from the frame that it returns. #}

@@ -1,0 +1,78 @@
+# What a person types and what CI runs are the same targets.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+export DBT_SEND_ANONYMOUS_USAGE_STATS = false
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo build models models-check docs test unit property golden \
+        lint format types verify bench-parse bench-memory clean
+
+help: ## List the targets
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+# A fresh virtual environment needs new build tools before pyspark installs.
+$(VENV)/.ready: pyproject.toml constraints.txt
+	@command -v $(PYTHON) >/dev/null || { echo "Python 3.11 is missing: expected $(PYTHON) on the PATH (or: make PYTHON=...)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade pip wheel setuptools
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+setup: $(VENV)/.ready ## Make the virtual environment from the constraints
+
+demo: setup ## Land the sample shop, build its tables, show a summary and the docs' place
+	$(BIN)/dbt build
+	$(BIN)/dbt docs generate --quiet
+	$(BIN)/changefold summary
+
+build: setup ## dbt build on the sample topics
+	$(BIN)/dbt build
+
+models: setup ## Write the models of the topics' tables
+	$(BIN)/changefold models
+
+models-check: setup ## Fail if a generated model is stale
+	$(BIN)/changefold models --check
+
+docs: setup ## Serve the dbt docs on loopback
+	$(BIN)/dbt docs generate --quiet
+	$(BIN)/dbt docs serve --host 127.0.0.1
+
+test: setup ## All tests: unit, property, golden, integration
+	$(BIN)/pytest
+
+unit: setup ## Tests without Spark
+	$(BIN)/pytest tests/python/unit tests/python/property/test_canal_json_property.py
+
+property: setup ## Random histories through the whole pipeline
+	$(BIN)/pytest tests/python/property
+
+golden: setup ## Recorded topics against the source's own outcome
+	$(BIN)/pytest tests/python/integration
+
+lint: setup ## ruff, mypy, sqlfluff, dbt parse with warnings as errors
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/sqlfluff lint --processes 2 models tests/dbt
+	$(BIN)/dbt --warn-error parse --quiet
+
+format: setup ## Let the formatters have their way
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/sqlfluff fix models tests/dbt
+
+# make verify CORPUS=<folder> VARIANT=<file stem> [RUNS=n] [EXPORT=<folder>]
+verify: setup ## Is the pipeline exact? CORPUS=folder VARIANT=stem [RUNS=n] [EXPORT=folder]
+	@test -n "$(CORPUS)" -a -n "$(VARIANT)" || { echo "usage: make verify CORPUS=<folder> VARIANT=<file stem> [RUNS=n] [EXPORT=<folder>]"; exit 2; }
+	$(BIN)/changefold verify "$(CORPUS)" "$(VARIANT)" --runs $(or $(RUNS),1) $(if $(EXPORT),--export "$(EXPORT)")
+
+bench-parse: setup ## Rate of the parsing function against native from_json
+	$(BIN)/python benchmarks/parse.py
+
+bench-memory: setup ## Driver memory of a load against one of ten times the size
+	$(BIN)/python benchmarks/memory.py
+
+clean: ## Remove the warehouse and what dbt wrote
+	rm -rf warehouse target logs

@@ -1,0 +1,61 @@
+"""The tables equal the source, whatever happened there and however it was delivered.
+
+Hundreds of random histories go through dbt and Spark, a hundred or so to a topic. The
+report of a failure names the seed; the same histories, delivery and runs come again
+with ``CHANGEFOLD_PROPERTY_SEED=... pytest tests/python/property/test_exactness.py``.
+"""
+
+import io
+import os
+import secrets
+from pathlib import Path
+from typing import Final
+
+import pytest
+from histories import deliver, draw_settings, draw_source, seeded, write_corpus
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import seed as hypothesis_seed
+from hypothesis import strategies as st
+from rich.console import Console
+
+from changefold_tools.verify import Recording, verify
+
+PROJECT: Final = Path(__file__).parents[3]
+SEED: Final = int(os.environ.get("CHANGEFOLD_PROPERTY_SEED") or secrets.randbits(32))
+EXAMPLES: Final = int(os.environ.get("CHANGEFOLD_PROPERTY_EXAMPLES", "2"))
+HISTORIES: Final = 120
+
+
+# Spark and dbt give warnings of their own which are not ours to mend.
+@pytest.mark.filterwarnings("default")
+@hypothesis_seed(SEED)
+@settings(
+    max_examples=EXAMPLES,
+    phases=[Phase.generate],
+    deadline=None,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+@given(example=st.integers(0, 2**64 - 1))
+def test_tables_equal_the_source_whatever_the_delivery(
+    tmp_path_factory: pytest.TempPathFactory, example: int
+) -> None:
+    random = seeded(f"{SEED}/{example}")
+    source = draw_source(random, HISTORIES)
+    delivery = deliver(random, source, draw_settings(random))
+    runs = random.randint(1, 4)
+    folder = tmp_path_factory.mktemp("exactness")
+    write_corpus(folder, source, delivery)
+
+    report = io.StringIO()
+    is_equal = verify(
+        Recording(folder, "canal_json_tidb"),
+        PROJECT,
+        runs=runs,
+        console=Console(file=report, width=120),
+    )
+
+    assert is_equal, (
+        f"CHANGEFOLD_PROPERTY_SEED={SEED}, example {example}, {runs} runs, "
+        f"{delivery.settings}, recorded in {folder}:\n{report.getvalue()}"
+    )

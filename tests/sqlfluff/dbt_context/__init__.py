@@ -1,0 +1,60 @@
+"""What dbt gives to Jinja, as far as our models and macros use it, for sqlfluff.
+
+sqlfluff renders the real macros in `macros/`. It knows dbt's `ref`, `source` and
+`function`; the names here are the rest. They answer as dbt does while it parses
+(`execute` is false): no warehouse, no graph.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Final, NoReturn
+
+import yaml
+
+_ROOT: Final = Path(__file__).resolve().parents[3]
+_PROJECT: Final = yaml.safe_load((_ROOT / "dbt_project.yml").read_text())
+
+
+class _Config:
+    """`config(...)` prints nothing; `config.get(...)` knows nothing yet."""
+
+    def __call__(self, **_: Any) -> str:
+        return ""
+
+    def get(self, _: str, default: Any = None) -> Any:
+        return default
+
+
+def _raise_compiler_error(message: str) -> NoReturn:
+    raise ValueError(message)
+
+
+def var(name: str, default: Any = None) -> Any:
+    """Return a variable of dbt_project.yml."""
+    return _PROJECT["vars"].get(name, default)
+
+
+def local_md5(text: str) -> str:
+    """Return the MD5 of a text in hexadecimal digits."""
+    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def load_cached_relation(_: Any) -> None:
+    """Find no relation: nothing has been built."""
+
+
+config = _Config()
+execute = False
+flags = SimpleNamespace(FULL_REFRESH=False, WHICH="parse")
+exceptions = SimpleNamespace(raise_compiler_error=_raise_compiler_error)
+adapter = SimpleNamespace(
+    table_properties=lambda _: {},
+    query_once=lambda *_: [],
+)
+api = SimpleNamespace(Relation=SimpleNamespace(create=lambda **names: names))
+graph = SimpleNamespace(nodes={}, sources={})
+model = SimpleNamespace(raw_code="")
+target = SimpleNamespace(schema="cdc")

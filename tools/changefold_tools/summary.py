@@ -1,0 +1,106 @@
+"""What a person wants to know after a build, on one screen."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+
+from changefold_tools.session import run_dbt, spark_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import Row, SparkSession
+
+_BUCKETS = ("applied", "duplicates", "beyond_cut", "quarantined", "control")
+
+
+def _rows(spark: SparkSession, sql: str) -> list[Row]:
+    return spark.sql(sql).collect()
+
+
+def _ago(moment: datetime | None) -> str:
+    """How long ago an instant was, in the largest unit that fits."""
+    if moment is None:
+        return "-"
+    seconds = (datetime.now(UTC) - moment.replace(tzinfo=UTC)).total_seconds()
+    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def _numbers(values: list[Any]) -> list[str]:
+    return [f"{value:,}" for value in values]
+
+
+def print_summary(project: Path, schema: str, console: Console) -> None:
+    """Print the balance, the cut and the tables.
+
+    Args:
+        project: Folder of the dbt project.
+        schema: Schema of its tables.
+        console: Where to print.
+
+    Raises:
+        DbtFailedError: If the project does not compile or Spark does not start.
+    """
+    run_dbt(["show", "--quiet", "--inline", "select 1", "--output", "json"], project)
+    spark = spark_session()
+
+    events = Table(title="Events of each topic: where they went", title_justify="left")
+    events.add_column("topic")
+    for name in ("messages", "events", *_BUCKETS):
+        events.add_column(name.replace("_", " "), justify="right")
+    sums = ", ".join(f"sum({name}) as {name}" for name in ("events", *_BUCKETS))
+    for row in _rows(
+        spark,
+        f"select kafka_topic, sum(messages_read) as messages, {sums} "  # noqa: S608  # our own names
+        f"from `{schema}`.balance group by kafka_topic order by kafka_topic",
+    ):
+        events.add_row(row.kafka_topic, *_numbers(list(row)[1:]))
+    console.print(events)
+
+    cuts = Table(title="The cut: tables hold every change before it", title_justify="left")
+    for name in ("topic", "cut (UTC)", "ago", "behind newest watermark", "partitions"):
+        cuts.add_column(name)
+    for row in _rows(
+        spark,
+        "select kafka_topic, cast(cut_at as timestamp_ntz) as cut_at, "  # noqa: S608
+        "cast(newest_watermark_at as timestamp_ntz) as newest_at, "
+        f"partitions_seen, partitions from `{schema}`.resolved_cuts order by kafka_topic",
+    ):
+        behind = "-"
+        if row.cut_at and row.newest_at:
+            behind = f"{(row.newest_at - row.cut_at).total_seconds():.3f} s"
+        cut = row.cut_at.isoformat(sep=" ", timespec="milliseconds") if row.cut_at else "none"
+        seen = f"{row.partitions_seen} of {row.partitions}"
+        cuts.add_row(row.kafka_topic, cut, _ago(row.cut_at), behind, seen)
+    console.print(cuts)
+
+    tables = Table(title="Tables at the cut", title_justify="left")
+    tables.add_column("table")
+    for name in ("current rows", "versions", "conversion failures"):
+        tables.add_column(name, justify="right")
+    for row in _rows(
+        spark,
+        "select source_database, source_table, current_rows, versions, "  # noqa: S608
+        f"conversion_failures from `{schema}`.table_rows order by 1, 2",
+    ):
+        tables.add_row(f"{row.source_database}.{row.source_table}", *_numbers(list(row)[2:]))
+    console.print(tables)
+
+    quarantined = _rows(
+        spark,
+        "select error_class, count(*) as messages, min(error_message) as example "  # noqa: S608
+        f"from `{schema}`.quarantined_messages group by error_class order by error_class",
+    )
+    for row in quarantined:
+        console.print(
+            f"quarantined: {row.messages} x {row.error_class}, such as: {row.example}",
+            highlight=False,
+            markup=False,
+        )
+    console.print("Lineage and descriptions: make docs")
