@@ -74,11 +74,14 @@ def parse_batch(values: pa.Array) -> pa.StructArray:
     """Decode messages. A bad one becomes an ``invalid`` row, never an exception.
 
     Args:
-        values: The values of Kafka records, of type binary.
+        values: The values of Kafka records, of type binary or one that Arrow casts
+            to it.
 
     Returns:
         One struct of type `CANAL_JSON_TYPE` per value, in the same order.
     """
+    if values.type != pa.binary():
+        values = values.cast(pa.binary())
     batch = _Batch()
     match = match_row if _is_plain_batch(values) else _match_if_plain
     with _garbage_collection_off():
@@ -95,8 +98,6 @@ def _is_plain_batch(values: pa.Array) -> bool:
     try:
         values.cast(pa.string())
     except pa.ArrowInvalid:
-        return False
-    if values.type != pa.binary():
         return False
     _, offsets, data = values.buffers()
     if data is None:

@@ -17,9 +17,14 @@ class CdcDecodeError(ValueError):
     def __init__(self, error_class: str, path: str, message: str) -> None:
         super().__init__(error_class, path, message)
         self.error_class = error_class
-        self.path = path
-        self.message = message
+        self.path = _encodable(path)
+        self.message = _encodable(message)
 
     def __str__(self) -> str:
         """Return the sentence and the place, as msgspec prints them."""
         return f"{self.message} - at `{self.path}`"
+
+
+def _encodable(text: str) -> str:
+    """Escape lone surrogates, so that a quote of bad input can be stored as UTF-8."""
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -50,9 +50,7 @@ def _fold_table_schemas(ddl_events: str | None) -> str | None:
     return msgspec.json.encode(fold_schemas(events)).decode()
 
 
-def _convert_mysql_value(
-    value: str | None, from_type: str, to_type: str
-) -> str | None:
+def _convert_mysql_value(value: str | None, from_type: str, to_type: str) -> str | None:
     from changefold.mysql_types import parse_mysql_type
     from changefold.values import convert_value
 
@@ -72,7 +70,8 @@ def register(spark: SparkSession) -> None:
     Args:
         spark: The session; its executors need this package and pyarrow.
     """
-    from pyspark.sql.functions import arrow_udf, udf
+    from pyspark.sql.functions import udf
+    from pyspark.sql.pandas.functions import arrow_udf
 
     functions = {
         "parse_ticdc_canal_json": arrow_udf(

@@ -21,7 +21,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="changefold")
     parser.add_argument("--project-dir", type=Path, default=Path.cwd())
     commands = parser.add_subparsers(dest="command", required=True)
-    models = commands.add_parser("models", help="write the models of the topics' tables")
+    models = commands.add_parser(
+        "models", help="write the models of the topics' tables"
+    )
     models.add_argument("--check", action="store_true", help="only tell what is stale")
     verify = commands.add_parser("verify", help="build a recording and compare")
     verify.add_argument("corpus", type=Path, help="folder with messages and truth")

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from changefold.mysql_text import to_mysql_text
 from changefold.mysql_types import MySqlType, parse_mysql_type
 from changefold_tools.models import schema_versions, shapes_of
 from changefold_tools.render import model_name
-from changefold_tools.shapes import TableShape
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
     from pyspark.sql import Row, SparkSession
+
+    from changefold_tools.shapes import TableShape
 
 
 @dataclass(frozen=True)
@@ -29,14 +31,13 @@ class _Layout:
 
 def _layouts(shape: TableShape, versions: list[dict[str, Any]]) -> list[_Layout]:
     by_id = {
-        life.column_id: name
-        for name, lives in shape.columns.items()
-        for life in lives
+        life.column_id: name for name, lives in shape.columns.items() for life in lives
     }
     if not versions:
         return [
             _Layout(
-                "", [(name, name, lives[0].type) for name, lives in shape.columns.items()]
+                "",
+                [(name, name, lives[0].type) for name, lives in shape.columns.items()],
             )
         ]
     return [
@@ -94,7 +95,7 @@ def _sorted_rows(
 def _moment(sequence: str) -> dict[str, int | None]:
     """The position of a change: commit timestamp, or only its millisecond."""
     if "." in sequence:
-        return {"commitTs": None, "es": int(sequence.split(".")[0])}
+        return {"commitTs": None, "es": int(sequence.split(".", maxsplit=1)[0])}
     return {"commitTs": int(sequence)}
 
 
@@ -133,7 +134,13 @@ def export_table(
             yield from _end(named, pk_before, previous)
         yield (
             "history",
-            {**named, "pk": pk, **_moment(since), "op": "U" if continues else "I", "row": image},
+            {
+                **named,
+                "pk": pk,
+                **_moment(since),
+                "op": "U" if continues else "I",
+                "row": image,
+            },
         )
         if row["is_current"]:
             yield "current", {**named, "row": image}
@@ -142,7 +149,7 @@ def export_table(
         yield from _end(named, pk_before, previous)
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401  # a key value of any type
+def _plain(value: Any) -> Any:  # a key value of any type
     return bytes(value) if isinstance(value, bytearray) else value
 
 
@@ -176,5 +183,7 @@ def export_tables(spark: SparkSession, schema: str, folder: Path) -> None:
             if table not in built:
                 continue
             relation = f"`{schema}`.`{table}`"
-            for kind, line in export_table(spark, relation, shape, versions.get(name, [])):
+            for kind, line in export_table(
+                spark, relation, shape, versions.get(name, [])
+            ):
                 files[kind].write(json.dumps(line, ensure_ascii=False) + "\n")

@@ -5,9 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from changefold_tools.render import TableModels, table_rows
@@ -20,6 +18,9 @@ from changefold_tools.shapes import (
 from changefold_tools.types import TypeSeed
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
     from pyspark.sql import SparkSession
 
 LEDGER: Final = "models/generated.json"
@@ -51,7 +52,7 @@ def schema_versions(
     """
     versions: dict[TableKey, list[dict[str, Any]]] = {}
     for row in spark.sql(
-        f"select * from `{schema}`.table_schemas "  # noqa: S608  # our own schema
+        f"select * from `{schema}`.table_schemas "  # our own schema
         "order by valid_from_sequence nulls first, schema_version"
     ).collect():
         name = (row.kafka_topic, row.source_database, row.source_table)
@@ -74,7 +75,9 @@ def shapes_of(
         for name, known in versions.items()
         if any(version["columns"] for version in known)
     }
-    for row in spark.sql(f"select * from `{schema}`.source_tables").collect():  # noqa: S608  # our own schema
+    for row in spark.sql(
+        f"select * from `{schema}`.source_tables"
+    ).collect():  # our own schema
         name = (row.kafka_topic, row.source_database, row.source_table)
         if name not in shapes:
             shapes[name] = shape_from_messages(
@@ -139,7 +142,9 @@ def write_models(files: dict[str, str], project: Path, *, check: bool) -> Outcom
         ledger[path] = _digest(text)
     outcome.orphaned = sorted(path for path in ledger if path not in files)
     if not check:
-        ledger_path.write_text(json.dumps(dict(sorted(ledger.items())), indent=1) + "\n")
+        ledger_path.write_text(
+            json.dumps(dict(sorted(ledger.items())), indent=1) + "\n"
+        )
     return outcome
 
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
-from changefold.mysql_types import MySqlType
-from changefold_tools.shapes import Incarnation, TableShape
 from changefold_tools.types import ColumnType, TypeSeed, common_type
+
+if TYPE_CHECKING:
+    from changefold.mysql_types import MySqlType
+    from changefold_tools.shapes import Incarnation, TableShape
 
 HEADER: Final = (
     "-- Written by `make models` from the schema of {origin}. Edit it if you must:\n"
@@ -147,42 +149,46 @@ class TableModels:
         shape = self.shape
         parts = [
             HEADER.format(origin=self._origin),
-            "{{ config(\n"
-            f"    topic={_jinja_text(shape.topic)},\n"
-            f"    source_database={_jinja_text(shape.database)},\n"
-            f"    source_table={_jinja_text(shape.table)},\n"
-            f"    key_columns={_jinja_list(shape.key_columns, 4)},\n"
-            "    partition_by=['is_current'],\n"
-            ") }}\n\n"
-            "with\n\n"
-            "changes as (\n\n"
-            "    select * from {{ ref('changes') }}\n"
-            "    where\n"
-            f"        kafka_topic = {{{{ sql_text({_jinja_text(shape.topic)}) }}}}\n"
-            f"        and source_database = {{{{ sql_text({_jinja_text(shape.database)}) }}}}\n"
-            f"        and source_table = {{{{ sql_text({_jinja_text(shape.table)}) }}}}\n"
-            "        {% if is_increment() %}\n"
-            "        and {{ is_unapplied() }}\n"
-            "        {% endif %}\n\n"
-            "),\n\n",
+            (
+                "{{ config(\n"
+                f"    topic={_jinja_text(shape.topic)},\n"
+                f"    source_database={_jinja_text(shape.database)},\n"
+                f"    source_table={_jinja_text(shape.table)},\n"
+                f"    key_columns={_jinja_list(shape.key_columns, 4)},\n"
+                "    partition_by=['is_current'],\n"
+                ") }}\n\n"
+                "with\n\n"
+                "changes as (\n\n"
+                "    select * from {{ ref('changes') }}\n"
+                "    where\n"
+                f"        kafka_topic = {{{{ sql_text({_jinja_text(shape.topic)}) }}}}\n"
+                f"        and source_database = {{{{ sql_text({_jinja_text(shape.database)}) }}}}\n"
+                f"        and source_table = {{{{ sql_text({_jinja_text(shape.table)}) }}}}\n"
+                "        {% if is_increment() %}\n"
+                "        and {{ is_unapplied() }}\n"
+                "        {% endif %}\n\n"
+                "),\n\n"
+            ),
             self._images(),
             self._typed(),
-            "checked as (\n\n"
-            "    select\n"
-            "        *,\n"
-            "        {{ conversion_failures('image', 'record', "
-            f"{_jinja_list(self._fallible, 8)}) }}}}\n"
-            "            as conversion_failures\n"
-            "    from typed\n\n"
-            "),\n\n"
-            "versions as (\n\n"
-            "    {{ history_versions(\n"
-            "        'checked',\n"
-            f"        columns={_jinja_list(list(shape.columns), 8)},\n"
-            f"        key_columns={_jinja_list(shape.key_columns, 8)},\n"
-            "    ) }}\n\n"
-            ")\n\n"
-            "select * from versions\n",
+            (
+                "checked as (\n\n"
+                "    select\n"
+                "        *,\n"
+                "        {{ conversion_failures('image', 'record', "
+                f"{_jinja_list(self._fallible, 8)}) }}}}\n"
+                "            as conversion_failures\n"
+                "    from typed\n\n"
+                "),\n\n"
+                "versions as (\n\n"
+                "    {{ history_versions(\n"
+                "        'checked',\n"
+                f"        columns={_jinja_list(list(shape.columns), 8)},\n"
+                f"        key_columns={_jinja_list(shape.key_columns, 8)},\n"
+                "    ) }}\n\n"
+                ")\n\n"
+                "select * from versions\n"
+            ),
         ]
         return "".join(parts)
 
@@ -325,22 +331,23 @@ class TableModels:
 
     def _call(self, name: str, column_type: MySqlType, kept: str) -> str:
         own: ColumnType = self._seed.column_type(column_type)
-        text = _jinja_text(_image(name))
+        arguments = [_jinja_text(_image(name))]
+        macro = own.conversion
         match own.conversion:
             case "mysql_number" if kept != "string":
-                return f"{{{{ mysql_number({text}, '{kept}') }}}}"
-            case "mysql_number":
-                return f"{{{{ mysql_text({text}) }}}}"
+                arguments.append(f"'{kept}'")
             case "mysql_enum" | "mysql_set":
                 members = ", ".join(_jinja_text(member) for member in own.members)
-                return f"{{{{ {own.conversion}({text}, [{members}]) }}}}"
+                arguments.append(f"[{members}]")
             case "mysql_timestamp" if kept == own.spark_type:
-                return f"{{{{ mysql_timestamp({text}, {_jinja_text(self.shape.topic)}) }}}}"
-            case "mysql_bytes" if kept == "string":
-                return f"hex({{{{ mysql_bytes({text}) }}}})"
-        if kept == own.spark_type:
-            return f"{{{{ {own.conversion}({text}) }}}}"
-        return f"{{{{ mysql_text({text}) }}}}"
+                arguments.append(_jinja_text(self.shape.topic))
+            case "mysql_bytes":
+                pass
+            case _ if kept != own.spark_type:
+                macro = "mysql_text"
+        call = f"{{{{ {macro}({', '.join(arguments)}) }}}}"
+        is_hex = macro == "mysql_bytes" and kept == "string"
+        return f"hex({call})" if is_hex else call
 
     # ---------- the current model
 
@@ -370,7 +377,9 @@ class TableModels:
 
     # ---------- yml
 
-    def _column_entries(self, names: list[str], types: dict[str, str]) -> list[dict[str, Any]]:
+    def _column_entries(
+        self, names: list[str], types: dict[str, str]
+    ) -> list[dict[str, Any]]:
         entries = []
         for name in names:
             life = self.shape.columns[name][-1]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import SparkSession
 
 
@@ -15,7 +16,9 @@ class DbtFailedError(RuntimeError):
     """A dbt command did not succeed; dbt has printed why."""
 
 
-def run_dbt(arguments: Sequence[str], project: Path) -> Any:  # noqa: ANN401  # dbt's result has a type for each command
+def run_dbt(
+    arguments: Sequence[str], project: Path
+) -> Any:  # dbt's result has a type for each command
     """Run a dbt command in this process and return its result.
 
     Args:
@@ -46,7 +49,7 @@ def spark_session() -> SparkSession:
     """
     from pyspark.sql import SparkSession
 
-    active = SparkSession._instantiatedSession  # noqa: SLF001  # opened on another thread
+    active = SparkSession._instantiatedSession  # opened on another thread
     if active is None:
         raise RuntimeError("No Spark session is open: run a dbt command first.")
     return active

@@ -76,9 +76,9 @@ def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
         versions: Rows of the model ``table_schemas`` of one table name, in order.
     """
     incarnations: dict[str, Incarnation] = {}
-    rewritten: list[str] = []
-    reshaped: list[str] = []
-    virtual: list[str] = []
+    rewritten: set[str] = set()
+    reshaped: set[str] = set()
+    virtual: dict[str, None] = {}
     previous_uid = None
     for version in versions:
         since = version["valid_from_sequence"]
@@ -87,50 +87,28 @@ def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
         present = set()
         for column in version["columns"]:
             if column["generated"] == "virtual":
-                if column["name"] not in virtual:
-                    virtual.append(column["name"])
-                continue
-            column_id = f"{version['table_uid']}/{column['column_id']}"
-            present.add(column_id)
-            column_type = parse_mysql_type(column["type"])
-            known = incarnations.get(column_id)
-            if known is None:
-                incarnations[column_id] = Incarnation(
-                    column_id=column_id,
-                    added_at=None if is_created else since,
-                    dropped_at=None,
-                    default=column["original_default"],
-                    comment=column["comment"] or "",
-                    names=[(None, column["name"])],
-                    types=[(None, column_type)],
+                virtual[column["name"]] = None
+            else:
+                present.add(
+                    _follow(incarnations, version, column, is_created=is_created)
                 )
-                continue
-            known.comment = column["comment"] or ""
-            if known.name != column["name"]:
-                known.names.append((since, column["name"]))
-            if known.type != column_type:
-                known.types.append((since, column_type))
         for column_id, incarnation in incarnations.items():
             if column_id not in present and incarnation.dropped_at is None:
                 incarnation.dropped_at = since
         for change in version["image_changes"]:
             if change["kind"] != "retyped":
-                reshaped.append(since)
+                reshaped.add(since)
             elif change["changes_text"]:
-                column_id = f"{version['table_uid']}/{change['column_id']}"
-                incarnations[column_id].converts.append(
-                    (
-                        since,
-                        parse_mysql_type(change["from_type"]),
-                        parse_mysql_type(change["to_type"]),
-                    )
+                rewritten.add(since)
+                old, new = change["from_type"], change["to_type"]
+                incarnations[_column_id(version, change)].converts.append(
+                    (since, parse_mysql_type(old), parse_mysql_type(new))
                 )
-            else:
-                continue
-            rewritten.append(since)
     last = versions[-1]
     columns: dict[str, list[Incarnation]] = {}
-    live = [column["name"] for column in last["columns"] if column["generated"] != "virtual"]
+    live = [
+        column["name"] for column in last["columns"] if column["generated"] != "virtual"
+    ]
     for name in live:
         columns[name] = []
     for incarnation in incarnations.values():
@@ -142,11 +120,49 @@ def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
         columns=columns,
         live=live,
         key_columns=list(last["key_columns"]) or live,
-        virtual=virtual,
-        rewritten_at=sorted(set(rewritten)),
-        reshaped_at=sorted(set(reshaped)),
-        partial="" if last["key_columns"] else "The table has no key: whole rows are told apart.",
+        virtual=list(virtual),
+        rewritten_at=sorted(rewritten | reshaped),
+        reshaped_at=sorted(reshaped),
+        partial=""
+        if last["key_columns"]
+        else "The table has no key: whole rows are told apart.",
     )
+
+
+def _column_id(version: dict[str, Any], column: dict[str, Any]) -> str:
+    """What tells a column apart for ever: its table's life, and its number there."""
+    return f"{version['table_uid']}/{column['column_id']}"
+
+
+def _follow(
+    incarnations: dict[str, Incarnation],
+    version: dict[str, Any],
+    column: dict[str, Any],
+    *,
+    is_created: bool,
+) -> str:
+    """Note a column of a version; return its id."""
+    since = version["valid_from_sequence"]
+    column_id = _column_id(version, column)
+    column_type = parse_mysql_type(column["type"])
+    known = incarnations.get(column_id)
+    if known is None:
+        incarnations[column_id] = Incarnation(
+            column_id=column_id,
+            added_at=None if is_created else since,
+            dropped_at=None,
+            default=column["original_default"],
+            comment=column["comment"] or "",
+            names=[(None, column["name"])],
+            types=[(None, column_type)],
+        )
+        return column_id
+    known.comment = column["comment"] or ""
+    if known.name != column["name"]:
+        known.names.append((since, column["name"]))
+    if known.type != column_type:
+        known.types.append((since, column_type))
+    return column_id
 
 
 def shape_from_messages(

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.table import Table
 
 from changefold_tools.session import run_dbt, spark_session
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import Row, SparkSession
+    from rich.console import Console
 
 _BUCKETS = ("applied", "duplicates", "beyond_cut", "quarantined", "control")
 
@@ -57,25 +58,31 @@ def print_summary(project: Path, schema: str, console: Console) -> None:
     sums = ", ".join(f"sum({name}) as {name}" for name in ("events", *_BUCKETS))
     for row in _rows(
         spark,
-        f"select kafka_topic, sum(messages_read) as messages, {sums} "  # noqa: S608  # our own names
+        f"select kafka_topic, sum(messages_read) as messages, {sums} "  # our own names
         f"from `{schema}`.balance group by kafka_topic order by kafka_topic",
     ):
         events.add_row(row.kafka_topic, *_numbers(list(row)[1:]))
     console.print(events)
 
-    cuts = Table(title="The cut: tables hold every change before it", title_justify="left")
+    cuts = Table(
+        title="The cut: tables hold every change before it", title_justify="left"
+    )
     for name in ("topic", "cut (UTC)", "ago", "behind newest watermark", "partitions"):
         cuts.add_column(name)
     for row in _rows(
         spark,
-        "select kafka_topic, cast(cut_at as timestamp_ntz) as cut_at, "  # noqa: S608
+        "select kafka_topic, cast(cut_at as timestamp_ntz) as cut_at, "
         "cast(newest_watermark_at as timestamp_ntz) as newest_at, "
         f"partitions_seen, partitions from `{schema}`.resolved_cuts order by kafka_topic",
     ):
         behind = "-"
         if row.cut_at and row.newest_at:
             behind = f"{(row.newest_at - row.cut_at).total_seconds():.3f} s"
-        cut = row.cut_at.isoformat(sep=" ", timespec="milliseconds") if row.cut_at else "none"
+        cut = (
+            row.cut_at.isoformat(sep=" ", timespec="milliseconds")
+            if row.cut_at
+            else "none"
+        )
         seen = f"{row.partitions_seen} of {row.partitions}"
         cuts.add_row(row.kafka_topic, cut, _ago(row.cut_at), behind, seen)
     console.print(cuts)
@@ -86,15 +93,17 @@ def print_summary(project: Path, schema: str, console: Console) -> None:
         tables.add_column(name, justify="right")
     for row in _rows(
         spark,
-        "select source_database, source_table, current_rows, versions, "  # noqa: S608
+        "select source_database, source_table, current_rows, versions, "
         f"conversion_failures from `{schema}`.table_rows order by 1, 2",
     ):
-        tables.add_row(f"{row.source_database}.{row.source_table}", *_numbers(list(row)[2:]))
+        tables.add_row(
+            f"{row.source_database}.{row.source_table}", *_numbers(list(row)[2:])
+        )
     console.print(tables)
 
     quarantined = _rows(
         spark,
-        "select error_class, count(*) as messages, min(error_message) as example "  # noqa: S608
+        "select error_class, count(*) as messages, min(error_message) as example "
         f"from `{schema}`.quarantined_messages group by error_class order by error_class",
     )
     for row in quarantined:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import re
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from changefold.mysql_types import MySqlType, parse_mysql_type
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _INTEGERS: Final = {"int": 10, "bigint": 19}
 """Spark's integer types here, and the decimal digits that hold them."""
@@ -79,7 +81,7 @@ def message_type(text: str) -> MySqlType:
         text: Such as ``decimal``, ``enum`` or ``varchar(10)``. A bare ``decimal`` has
             no known scale there, while in a DDL it means ``decimal(10,0)``.
     """
-    if text.split(" ")[0] in {"decimal", "enum", "set"}:
+    if text.split(" ", maxsplit=1)[0] in {"decimal", "enum", "set"}:
         base, _, rest = text.partition(" ")
         return MySqlType(base, unsigned="unsigned" in rest)
     return parse_mysql_type(text)

@@ -8,10 +8,9 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import yaml
 from rich.console import Console
@@ -20,6 +19,9 @@ from changefold_tools import compare
 from changefold_tools.export import export_tables
 from changefold_tools.models import make_models
 from changefold_tools.session import run_dbt, spark_session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 PROTOCOLS: Final = {"canal_json": "ticdc_canal_json"}
 """What the name of a recording begins with, and the protocol that it then holds."""
@@ -71,7 +73,9 @@ class Recording:
             return [line for line in file if line.strip()]
 
 
-def _topics(recording: Recording, lines: list[str], files: Path) -> list[dict[str, Any]]:
+def _topics(
+    recording: Recording, lines: list[str], files: Path
+) -> list[dict[str, Any]]:
     """Declare the topics of a recording: names and partitions as they occur in it."""
     partitions: dict[str, int] = {}
     for line in lines:
@@ -146,7 +150,9 @@ def _declare(project: Path, topics: list[dict[str, Any]]) -> None:
         ],
     }
     (project / "models" / "sources").mkdir()
-    (project / "models" / "sources" / "_sources.yml").write_text(yaml.safe_dump(sources))
+    (project / "models" / "sources" / "_sources.yml").write_text(
+        yaml.safe_dump(sources)
+    )
 
 
 def build_recording(
@@ -167,7 +173,9 @@ def build_recording(
         _declare(copy, _topics(recording, lines, files))
         for run in range(runs):
             part = lines[len(lines) * run // runs : len(lines) * (run + 1) // runs]
-            (files / f"part_{run:04d}.ndjson").write_text("".join(part), encoding="utf-8")
+            (files / f"part_{run:04d}.ndjson").write_text(
+                "".join(part), encoding="utf-8"
+            )
             make_models(copy, _SCHEMA, check=False)
             is_last = run == runs - 1
             command = "build" if is_last else "run"
@@ -204,7 +212,8 @@ def verify(
         schemas = compare.load_schemas(recording.folder)
         known = compare.load_known_differences(recording.folder)
         history = list(compare.load_ndjson(folder / "history.ndjson"))
-        by = "es" if any(line["commitTs"] is None for line in history) else "commitTs"
+        has_es = any(line["commitTs"] is None for line in history)
+        by: Literal["commitTs", "es"] = "es" if has_es else "commitTs"
         results = compare.compare_final(
             truth.final,
             compare.load_ndjson(folder / "current.ndjson"),

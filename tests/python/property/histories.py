@@ -50,8 +50,8 @@ _JAVA_CODES: Final = {
 }
 
 
-def seeded(seed: int | str) -> Random:
-    """Return choices that are always the same for a seed."""
+def seeded(seed: int | str | None) -> Random:
+    """Return choices that are always the same for a seed; none: never the same."""
     return Random(seed)  # noqa: S311 - no secret depends on them
 
 
@@ -799,8 +799,9 @@ class _Producer:
     """Sends messages as TiCDC does: in order where it promises so, at least once.
 
     There is a queue for each table and partition, as only there commitTs never goes
-    down. A DDL waits until all earlier rows of its table are sent, later rows wait
-    for the DDL; other tables do not. No watermark overtakes a message below it.
+    down. That TiCDC holds back the rows of all partitions for a DDL of their table is
+    left out: a reader of several partitions sees nothing of it. No watermark overtakes
+    a message below it.
     """
 
     def __init__(
@@ -809,12 +810,9 @@ class _Producer:
         self._random = random
         self._settings = settings
         self._queues: dict[tuple[str, int], deque[Message]] = {}
-        self._ddls: dict[str, deque[int]] = {table: deque() for table in TABLES}
         for message in messages:
             place = message.table, message.partition
             self._queues.setdefault(place, deque()).append(message)
-            if message.kind == "ddl":
-                self._ddls[message.table].append(message.commit_ts)
         self._end = messages[-1].commit_ts if messages else 0
         self._restarts = {
             random.randint(1, len(messages)) for _ in range(settings.replays)
@@ -828,11 +826,8 @@ class _Producer:
     def run(self) -> list[tuple[int, str]]:
         """Return partition and text of all that is sent, in order."""
         random, settings = self._random, self._settings
-        while ready := self._ready():
-            queue = random.choice(ready)
-            message = queue.popleft()
-            if message.kind == "ddl":
-                self._ddls[message.table].popleft()
+        while waiting := [queue for queue in self._queues.values() if queue]:
+            message = random.choice(waiting).popleft()
             self._first.append(message)
             self._send(message)
             frontier = min(
@@ -853,26 +848,6 @@ class _Producer:
             while late:
                 self._send(late.popleft())
         return [(message.partition, text) for message, text in self._out]
-
-    def _ready(self) -> list[deque[Message]]:
-        """Return the queues whose first message may be sent now."""
-        ready = []
-        for (table, partition), queue in self._queues.items():
-            if not queue:
-                continue
-            ddl_ts = self._ddls[table][0] if self._ddls[table] else None
-            others = (
-                other[0].commit_ts
-                for (name, number), other in self._queues.items()
-                if name == table and number != partition and other
-            )
-            if queue[0].kind == "ddl":
-                is_ready = all(other > queue[0].commit_ts for other in others)
-            else:
-                is_ready = ddl_ts is None or queue[0].commit_ts < ddl_ts
-            if is_ready:
-                ready.append(queue)
-        return ready
 
     def _send(self, message: Message) -> None:
         self._ts += 1

@@ -536,6 +536,13 @@ def test_half_of_a_surrogate_pair_is_refused(text: str) -> None:
     )
 
 
+def test_an_error_about_half_of_a_pair_can_be_stored() -> None:
+    error = error_of(b'{"\\ud800":1}')
+    assert (error.error_class, error.path) == ("lone_surrogate", '$["\\ud800"]')
+    error = error_of(b'{"\\ud800":1,"\\ud800":2}')
+    assert error.message == "Expected each key once, got `\\ud800` twice"
+
+
 @pytest.mark.parametrize("type_", ["blob", "binary(16)", "varbinary", "longblob"])
 def test_a_binary_column_has_no_character_above_ff(type_: str) -> None:
     error = error_of(encode(with_column(type_, "aÿ€")))
@@ -612,6 +619,12 @@ def test_a_bad_message_tells_what_could_be_read_of_it() -> None:
     assert row["commit_ts"] == 429918007904436226
 
 
+@pytest.mark.parametrize("type_", [pa.large_binary(), pa.binary(), pa.string()])
+def test_other_types_of_bytes_are_cast(type_: pa.DataType) -> None:
+    values = pa.array([encode(INSERT), None], pa.binary()).cast(type_)
+    assert parse_batch(values).field("event_kind").to_pylist() == ["row", "invalid"]
+
+
 def test_the_garbage_collector_is_left_as_it_was() -> None:
     gc.disable()
     try:
@@ -629,7 +642,7 @@ def test_the_garbage_collector_is_left_as_it_was() -> None:
 def fast(value: bytes) -> CanalJsonMessage | None:
     """Decode a message as if many of its table had come before."""
     assert is_plain(value)
-    for _ in range(40):
+    for _ in range(canal_json._Source._WORTH_A_TEMPLATE + 1):
         match_row(value)
     row = match_row(value)
     return None if row is None else canal_json.read_canal_json(value)

@@ -271,6 +271,24 @@ def test_a_delivery_keeps_the_promises_of_ticdc(case: tuple[Source, Delivery]) -
     }
 
 
+def test_a_replay_comes_below_a_watermark_with_another_ts() -> None:
+    source = draw_source(seeded(3), 20)
+    options = Settings(repeat_chance=0, replays=3, watermark_chance=0.5, chunk=1)
+    resolved = [0] * PARTITIONS
+    built: dict[str, set[int]] = defaultdict(set)
+    below = 0
+    for partition, text in deliver(seeded(3), source, options).records:
+        value = json.loads(text)
+        if value["type"] == "TIDB_WATERMARK":
+            resolved[partition] = value["_tidb"]["watermarkTs"]
+            continue
+        below += value["_tidb"]["commitTs"] < resolved[partition]
+        assert value["ts"] not in built[identity(value)]
+        built[identity(value)].add(value["ts"])
+    assert below > 0
+    assert max(map(len, built.values())) > 1
+
+
 @given(st.integers(0, 2**32))
 def test_one_seed_gives_one_delivery(seed: int) -> None:
     records = []

@@ -1,1 +1,3 @@
+"""Version of the adapter."""
+
 version = "0.1.0"

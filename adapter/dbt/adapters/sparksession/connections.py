@@ -6,7 +6,6 @@ import datetime
 import decimal
 import re
 import threading
-from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +19,8 @@ from dbt.adapters.sparksession.errors import explain
 from dbt.adapters.sparksession.session import open_session
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from pyspark.sql import DataFrame, SparkSession
 
 
@@ -103,7 +104,9 @@ class SparkSessionCredentials(Credentials):
         }
 
 
-_READS: Final = re.compile(r"\s*(/\*.*?\*/\s*)?(select|with|show|describe)\b", re.I | re.S)
+_READS: Final = re.compile(
+    r"\s*(/\*.*?\*/\s*)?(select|with|show|describe)\b", re.I | re.S
+)
 
 
 class WriteCounter:
@@ -166,7 +169,7 @@ class SparkSessionHandle:
         """Return the first rows of the last result."""
         return [] if self._frame is None else self._frame.take(limit)
 
-    def fetchone(self) -> Any:  # noqa: ANN401  # a row, or None
+    def fetchone(self) -> Any:  # a row, or None
         """Return the first row of the last result, or None."""
         rows = self.fetchmany(1)
         return rows[0] if rows else None
@@ -184,7 +187,7 @@ class SparkSessionHandle:
         self._rows = None
 
 
-def literal(value: Any) -> str:  # noqa: ANN401  # any seed value
+def literal(value: Any) -> str:  # any seed value
     """Return a value of a seed as a Spark SQL literal.
 
     dbt-spark puts the text between quotes as it is, so a quote or a backslash in a

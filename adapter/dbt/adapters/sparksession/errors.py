@@ -12,29 +12,39 @@ from typing import Final
 KNOWN_FAILURES: Final[tuple[tuple[str, str], ...]] = (
     (
         r"SQLITE_BUSY|SQLITE_LOCKED|database is locked",
-        "The catalog file is locked by another process: another `dbt` run writes to "
-        "the same warehouse. Wait for it to end, then run again; nothing was changed "
-        "by this statement.",
+        (
+            "The catalog file is locked by another process: another `dbt` run writes to "
+            "the same warehouse. Wait for it to end, then run again; nothing was changed "
+            "by this statement."
+        ),
     ),
     (
         r"SQLITE_READONLY|SQLITE_CANTOPEN|readonly database",
-        "The catalog file of the warehouse can not be written. Check the owner and "
-        "the rights of the folder given as `warehouse` in profiles.yml.",
+        (
+            "The catalog file of the warehouse can not be written. Check the owner and "
+            "the rights of the folder given as `warehouse` in profiles.yml."
+        ),
     ),
     (
         r"No space left on device",
-        "The disk of the warehouse is full. Free some room and run again: the tables "
-        "are as they were before the statement that failed.",
+        (
+            "The disk of the warehouse is full. Free some room and run again: the tables "
+            "are as they were before the statement that failed."
+        ),
     ),
     (
         r"Permission denied|AccessControlException|Mkdirs failed to create",
-        "The warehouse can not be written. Check the rights of the folder given as "
-        "`warehouse` in profiles.yml.",
+        (
+            "The warehouse can not be written. Check the rights of the folder given as "
+            "`warehouse` in profiles.yml."
+        ),
     ),
     (
         r"ModuleNotFoundError: No module named '?(?P<detail>[\w.]+)",
-        "A Python worker of Spark lacks a module: install this project into the "
-        "Python of every executor, or use the `cluster` target, which ships its code.",
+        (
+            "A Python worker of Spark lacks a module: install this project into the "
+            "Python of every executor, or use the `cluster` target, which ships its code."
+        ),
     ),
 )
 """Patterns in Spark's message, and what they mean for the person at the keyboard."""

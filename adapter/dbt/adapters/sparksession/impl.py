@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.base import available
+from dbt.adapters.base.meta import available
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.spark.impl import SCHEMA_NOT_FOUND_MESSAGES, SparkAdapter
@@ -30,7 +30,7 @@ class SparkSessionAdapter(SparkAdapter):
     Relation = SparkSessionRelation
     ConnectionManager = SparkSessionConnectionManager
 
-    def __init__(self, config: Any, mp_context: Any) -> None:  # noqa: ANN401  # dbt's own types
+    def __init__(self, config: Any, mp_context: Any) -> None:  # dbt's own types
         """Keep the answers of `query_once` for the life of the process."""
         super().__init__(config, mp_context)
         self._properties: dict[str, tuple[int, dict[str, str]]] = {}
@@ -41,7 +41,8 @@ class SparkSessionAdapter(SparkAdapter):
         """The session of this process."""
         return open_session(self.config.credentials)
 
-    def quote(self, identifier: str) -> str:
+    @classmethod
+    def quote(cls, identifier: str) -> str:
         """Return a name as SQL; a backquote in it is doubled."""
         return "`" + identifier.replace("`", "``") + "`"
 
@@ -82,16 +83,17 @@ class SparkSessionAdapter(SparkAdapter):
         _, table = self.execute("show databases", fetch=True)
         return schema in {row[0] for row in table.rows}
 
-    def _loaded(self, relation: BaseRelation, *, is_view: bool) -> Any:  # noqa: ANN401  # a Java object, or None
+    def _loaded(
+        self, relation: BaseRelation, *, is_view: bool
+    ) -> Any:  # a Java object, or None
         """The table or view as the catalog has it; None if it is not there."""
-        jvm = self.spark._jvm  # noqa: SLF001  # one call, not a statement
+        jvm = self.spark._jvm  # one call, not a statement
         if jvm is None:
             raise DbtRuntimeError("The Spark session has no JVM.")
-        manager = self.spark._jsparkSession.sessionState().catalogManager()  # noqa: SLF001
+        manager = self.spark._jsparkSession.sessionState().catalogManager()
         catalog = manager.catalog(self.config.credentials.catalog)
-        namespace = self.spark.sparkContext._gateway.new_array(  # noqa: SLF001
-            jvm.java.lang.String, 1
-        )
+        gateway: Any = self.spark.sparkContext._gateway
+        namespace = gateway.new_array(jvm.java.lang.String, 1)
         namespace[0] = str(relation.schema)
         name = jvm.org.apache.spark.sql.connector.catalog.Identifier.of(
             namespace, str(relation.identifier)
@@ -127,7 +129,7 @@ class SparkSessionAdapter(SparkAdapter):
         return {} if view is None else dict(view.properties())
 
     @available
-    def literals(self, row: Any) -> list[str]:  # noqa: ANN401  # a row of a seed
+    def literals(self, row: Any) -> list[str]:  # a row of a seed
         """Return the values of a seed's row as SQL literals."""
         return [literal(value) for value in row]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -10,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from dbt_common.exceptions import DbtRuntimeError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from pyspark.sql import DataFrame, SparkSession
 
 _RECORD: Final = (
@@ -19,7 +20,12 @@ _RECORD: Final = (
 )
 """A line of a recording: the Kafka record as JSON, bytes as text or as base64."""
 
-_ENDINGS: Final = {"ndjson": "text", "jsonl": "text", "json": "text", "parquet": "parquet"}
+_ENDINGS: Final = {
+    "ndjson": "text",
+    "jsonl": "text",
+    "json": "text",
+    "parquet": "parquet",
+}
 
 
 @dataclass(frozen=True)
@@ -51,8 +57,8 @@ def list_files(
     Raises:
         DbtRuntimeError: If a path is not there or is of no known kind.
     """
-    jvm = spark._jvm  # noqa: SLF001  # Hadoop's listing has no Python face
-    conf = spark._jsc.hadoopConfiguration()  # noqa: SLF001
+    jvm: Any = spark._jvm  # Hadoop's listing has no Python face
+    conf = spark._jsc.hadoopConfiguration()
     found: dict[str, RecordedFile] = {}
     for pattern in patterns:
         full = pattern if "://" in pattern else str(Path(base) / pattern)
@@ -177,7 +183,9 @@ def _from_parquet(spark: SparkSession, paths: list[str]) -> DataFrame:
         "cast(partition as int) as partition",
         "cast(offset as bigint) as offset",
         f"{timestamp} as timestamp",
-        "cast(key as binary) as key" if "key" in types else "cast(null as binary) as key",
+        "cast(key as binary) as key"
+        if "key" in types
+        else "cast(null as binary) as key",
         "cast(value as binary) as value",
         f"cast({'headers' if 'headers' in types else 'null'} as {headers}) as headers",
         "_metadata.file_path as landed_from",

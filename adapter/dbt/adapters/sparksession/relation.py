@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from dbt.adapters.base.relation import Policy
-from dbt.adapters.contracts.relation import RelationType
+from dbt.adapters.contracts.relation import (
+    Policy,  # dbt reads the hints at run time
+    RelationType,
+)
 from dbt.adapters.spark.relation import SparkQuotePolicy, SparkRelation
 
 

@@ -11,7 +11,6 @@ import sys
 import tempfile
 import threading
 import zipfile
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -19,6 +18,8 @@ from typing import TYPE_CHECKING, Final
 from dbt_common.exceptions import DbtRuntimeError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pyspark.sql import SparkSession
 
     from dbt.adapters.sparksession.connections import SparkSessionCredentials
@@ -52,7 +53,9 @@ def java_version(java: str) -> int:
     text = release.read_text(errors="replace") if release.is_file() else ""
     found = re.search(r'JAVA_VERSION="(?:1\.)?(\d+)', text)
     if not found:
-        shown = subprocess.run([java, "-version"], capture_output=True, text=True)  # noqa: S603  # the user's own Java
+        shown = subprocess.run(  # noqa: S603  # the user's own Java
+            [java, "-version"], capture_output=True, text=True, check=False
+        )
         found = re.search(r'version "(?:1\.)?(\d+)', shown.stderr + shown.stdout)
     if not found:
         raise DbtRuntimeError(f"Can not tell the version of Java at {java}.")
@@ -182,8 +185,12 @@ def open_session(credentials: SparkSessionCredentials) -> SparkSession:
     from pyspark.sql import SparkSession
 
     with _lock:
-        active = SparkSession.getActiveSession() or SparkSession._instantiatedSession  # noqa: SLF001  # the only way to see a session of another thread
-        if active is not None and active.sparkContext._jsc is not None:  # noqa: SLF001  # None once stopped
+        active = (
+            SparkSession.getActiveSession() or SparkSession._instantiatedSession
+        )  # the only way to see a session of another thread
+        if (
+            active is not None and active.sparkContext._jsc is not None
+        ):  # None once stopped
             return active
         check_java()
         if credentials.is_local:
