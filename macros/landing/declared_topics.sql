@@ -9,7 +9,7 @@
 #}
 {% macro declared_topics() %}
     {%- set protocols = ['ticdc_canal_json'] -%}
-    {%- set keys = ['name', 'protocol', 'files', 'partitions', 'time_zone', 'is_gapless'] -%}
+    {%- set keys = ['name', 'protocol', 'files', 'table', 'partitions', 'time_zone', 'is_gapless'] -%}
     {%- set topics = [] -%}
     {%- for given in var('topics') -%}
         {%- set named = "var `topics`: topic `" ~ given.name ~ "`: " -%}
@@ -31,6 +31,12 @@
             {{ exceptions.raise_compiler_error(
                 named ~ "expected `partitions` to be the number of partitions, got `"
                 ~ given.partitions ~ "`"
+            ) }}
+        {%- endif -%}
+        {%- if (given.files is none or not given.files) == (not given.table) -%}
+            {{ exceptions.raise_compiler_error(
+                named ~ "expected either `files`, recorded messages to land, or `table`,"
+                ~ " where another tool puts them"
             ) }}
         {%- endif -%}
         {%- set files = [given.files] if given.files is string else given.files or [] -%}

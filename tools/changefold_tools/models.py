@@ -15,6 +15,7 @@ from changefold_tools.shapes import (
     shape_from_messages,
     shape_from_versions,
 )
+from changefold_tools.sources import declared_topics, render_sources
 from changefold_tools.types import TypeSeed
 
 if TYPE_CHECKING:
@@ -156,9 +157,13 @@ def make_models(project: Path, schema: str, *, check: bool) -> Outcome:
         schema: Schema of the tables.
         check: Write nothing, only tell.
     """
+    sources = render_sources(declared_topics(project))
+    write_models(sources, project, check=check)
     run_dbt(["run", "--quiet", "--select", "+table_schemas", "+source_tables"], project)
     spark = spark_session()
     shapes = shapes_of(spark, schema, schema_versions(spark, schema))
     ordered = [shapes[name] for name in sorted(shapes)]
-    files = render_models(ordered, TypeSeed(project / "seeds" / "mysql_types.csv"))
+    files = sources | render_models(
+        ordered, TypeSeed(project / "seeds" / "mysql_types.csv")
+    )
     return write_models(files, project, check=check)

@@ -41,6 +41,15 @@ def run_dbt(
     return outcome.result
 
 
+def stop_session() -> None:
+    """Stop the session, if one is open: the next dbt command opens another."""
+    from pyspark.sql import SparkSession
+
+    active = SparkSession._instantiatedSession  # opened on another thread
+    if active is not None:
+        active.stop()
+
+
 def spark_session() -> SparkSession:
     """Return the session that dbt opened in this process.
 

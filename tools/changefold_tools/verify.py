@@ -17,8 +17,9 @@ from rich.console import Console
 
 from changefold_tools import compare
 from changefold_tools.export import export_tables
-from changefold_tools.models import make_models
-from changefold_tools.session import run_dbt, spark_session
+from changefold_tools.models import make_models, write_models
+from changefold_tools.session import run_dbt, spark_session, stop_session
+from changefold_tools.sources import render_sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,9 +121,11 @@ def scratch_project(project: Path) -> Iterator[Path]:
         }
         before = {key: os.environ.get(key) for key in settings}
         os.environ.update(settings)
+        stop_session()
         try:
             yield copy
         finally:
+            stop_session()
             for key, value in before.items():
                 if value is None:
                     os.environ.pop(key)
@@ -130,29 +133,18 @@ def scratch_project(project: Path) -> Iterator[Path]:
                     os.environ[key] = value
 
 
-def _declare(project: Path, topics: list[dict[str, Any]]) -> None:
-    """Write the topics into the project's vars and sources."""
+def declare_topics(project: Path, topics: list[dict[str, Any]]) -> None:
+    """Write topics into a scratch project's vars and sources.
+
+    Args:
+        project: Folder of the scratch project.
+        topics: As in the var ``topics``.
+    """
     path = project / "dbt_project.yml"
     settings = yaml.safe_load(path.read_text())
     settings["vars"]["topics"] = topics
     path.write_text(yaml.safe_dump(settings, sort_keys=False))
-    sources = {
-        "version": 2,
-        "sources": [
-            {
-                "name": "raw",
-                "schema": _SCHEMA,
-                "tables": [
-                    {"name": topic["name"], "identifier": f"raw_{position}"}
-                    for position, topic in enumerate(topics)
-                ],
-            }
-        ],
-    }
-    (project / "models" / "sources").mkdir()
-    (project / "models" / "sources" / "_sources.yml").write_text(
-        yaml.safe_dump(sources)
-    )
+    write_models(render_sources(topics), project, check=False)
 
 
 def build_recording(
@@ -170,7 +162,7 @@ def build_recording(
     with scratch_project(project) as copy:
         files = copy / "messages"
         files.mkdir()
-        _declare(copy, _topics(recording, lines, files))
+        declare_topics(copy, _topics(recording, lines, files))
         for run in range(runs):
             part = lines[len(lines) * run // runs : len(lines) * (run + 1) // runs]
             (files / f"part_{run:04d}.ndjson").write_text(

@@ -1,0 +1,118 @@
+"""Peak memory of a first build: of some messages, and of ten times as many.
+
+Nothing of the data goes through dbt's process, and Spark's own memory is bounded, so
+ten times the input must not need much more. Each build is a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+from rich.console import Console
+
+import topic
+from changefold_tools.models import make_models
+from changefold_tools.session import run_dbt
+from changefold_tools.verify import declare_topics, scratch_project
+
+PROJECT = Path(__file__).parents[1]
+
+
+def _build(messages: int) -> None:
+    with scratch_project(PROJECT) as copy:
+        files = copy / "messages"
+        files.mkdir()
+        topic.write_topic(files / "bench.ndjson", messages)
+        declare_topics(
+            copy,
+            [
+                {
+                    "name": "bench",
+                    "protocol": "ticdc_canal_json",
+                    "files": [str(files)],
+                    "partitions": topic.PARTITIONS,
+                }
+            ],
+        )
+        make_models(copy, "verify", check=False)
+        run_dbt(["run", "--quiet"], copy)
+
+
+def _resident_mb(pid: int) -> dict[str, float]:
+    """Resident memory by kind of process, of a process and those below it."""
+    listing = subprocess.run(
+        ["ps", "-e", "-o", "pid=,ppid=,rss=,comm="],  # noqa: S607  # ps is where it is
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    rows = [line.split(None, 3) for line in listing.splitlines()]
+    family = {pid}
+    for _ in rows:
+        family |= {int(row[0]) for row in rows if int(row[1]) in family}
+    sizes: dict[str, float] = {}
+    for row in rows:
+        if int(row[0]) in family:
+            kind = (
+                "java"
+                if "java" in row[3]
+                else "dbt"
+                if int(row[0]) == pid
+                else "workers"
+            )
+            sizes[kind] = sizes.get(kind, 0) + int(row[2]) / 1024
+    return sizes
+
+
+def _peak(messages: int) -> dict[str, float]:
+    command = [sys.executable, __file__, "--build", str(messages)]
+    child = subprocess.Popen(command)  # noqa: S603  # this file
+    peak: dict[str, float] = {}
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.is_set():
+            for kind, size in _resident_mb(child.pid).items():
+                peak[kind] = max(peak.get(kind, 0), size)
+            time.sleep(0.2)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    code = child.wait()
+    done.set()
+    watcher.join()
+    if code:
+        raise SystemExit(f"The build of {messages} messages failed.")
+    return peak
+
+
+def main() -> None:
+    """Print the peaks and their ratios; exit 1 above the bound."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--messages", type=int, default=100_000)
+    parser.add_argument("--bound", type=float, default=1.5)
+    parser.add_argument("--build", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.build:
+        _build(options.build)
+        return
+    console = Console()
+    small = _peak(options.messages)
+    large = _peak(10 * options.messages)
+    for kind in small:
+        console.print(
+            f"{kind}: {small[kind]:,.0f} MB with {options.messages:,} messages, "
+            f"{large[kind]:,.0f} MB with ten times as many: "
+            f"{large[kind] / small[kind]:.2f} x"
+        )
+    if (large["dbt"] + large["java"]) > options.bound * (small["dbt"] + small["java"]):
+        raise SystemExit(f"The driver's peak grew by more than {options.bound} x.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+with
+
+balance as (
+
+    select * from {{ ref('balance') }}
+
+),
+
+watermarks as (
+
+    select * from {{ ref('watermarks') }}
+
+),
+
+-- A raw table that another tool fills may have grown since this run read it.
+raw_messages as (
+
+    {% for topic in declared_topics() %}
+        select
+            {{ sql_text(topic.name) }} as kafka_topic,
+            partition as kafka_partition,
+            offset as kafka_offset,
+            {{ (not topic.files) | string | lower }} as may_have_grown
+        from {{ source('raw', topic.name) }}
+        {% if not loop.last %}
+            union all
+        {% endif %}
+    {% endfor %}
+
+),
+
+counted as (
+
+    select
+        raw_messages.kafka_topic,
+        raw_messages.kafka_partition,
+        count(*) as messages_landed
+    from raw_messages
+    left join watermarks
+        on
+            raw_messages.kafka_topic = watermarks.kafka_topic
+            and raw_messages.kafka_partition = watermarks.kafka_partition
+    where
+        not raw_messages.may_have_grown
+        or raw_messages.kafka_offset <= watermarks.last_offset
+    group by raw_messages.kafka_topic, raw_messages.kafka_partition
+
+),
+
+compared as (
+
+    select
+        coalesce(balance.kafka_topic, counted.kafka_topic) as kafka_topic,
+        coalesce(balance.kafka_partition, counted.kafka_partition)
+            as kafka_partition,
+        coalesce(counted.messages_landed, 0) as messages_landed,
+        coalesce(balance.messages_read, 0) as messages_read,
+        coalesce(balance.events, 0) as events,
+        coalesce(
+            balance.applied
+            + balance.duplicates
+            + balance.beyond_cut
+            + balance.quarantined
+            + balance.control,
+            0
+        ) as placed_events
+    from balance
+    full outer join counted
+        on
+            balance.kafka_topic = counted.kafka_topic
+            and balance.kafka_partition = counted.kafka_partition
+
+)
+
+select * from compared
+where
+    messages_read <> messages_landed
+    or events <> placed_events
+    or events < messages_read

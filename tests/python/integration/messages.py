@@ -1,0 +1,74 @@
+"""Canal-JSON messages as TiCDC writes them, for tests that need few of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+_SHARED: dict[str, Any] = {"id": 0, "es": 1, "ts": 2}
+_NO_ROW = {
+    "pkNames": None,
+    "sqlType": None,
+    "mysqlType": None,
+    "data": None,
+    "old": None,
+}
+
+
+def ddl(sql: str, commit_ts: int, table: str = "t") -> str:
+    """Return the message of a DDL."""
+    return json.dumps(
+        {
+            **_SHARED,
+            **_NO_ROW,
+            "database": "db",
+            "table": table,
+            "isDdl": True,
+            "type": "ALTER",
+            "sql": sql,
+            "_tidb": {"commitTs": commit_ts},
+        }
+    )
+
+
+def watermark(watermark_ts: int) -> str:
+    """Return the message of a watermark."""
+    return json.dumps(
+        {
+            **_SHARED,
+            **_NO_ROW,
+            "database": "",
+            "table": "",
+            "isDdl": False,
+            "type": "TIDB_WATERMARK",
+            "sql": "",
+            "_tidb": {"watermarkTs": watermark_ts},
+        }
+    )
+
+
+def change(
+    event_type: str,
+    data: dict[str, str | None],
+    commit_ts: int | None,
+    *,
+    old: dict[str, str | None] | None = None,
+    types: dict[str, str] | None = None,
+) -> str:
+    """Return the message of a row change; the key is `id`."""
+    message: dict[str, Any] = {
+        **_SHARED,
+        "database": "db",
+        "table": "t",
+        "pkNames": ["id"],
+        "isDdl": False,
+        "type": event_type,
+        "sql": "",
+        "sqlType": dict.fromkeys(data, 4),
+        "mysqlType": types or dict.fromkeys(data, "int"),
+        "old": None if old is None else [old],
+        "data": [data],
+    }
+    if commit_ts is not None:
+        message["_tidb"] = {"commitTs": commit_ts}
+    return json.dumps(message)

@@ -1,0 +1,35 @@
+"""Recorded topics of the real producer, against the source database's own outcome."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from changefold_tools.verify import Recording, verify
+
+PROJECT = Path(__file__).parents[3]
+GOLDEN = PROJECT / "tests" / "golden" / "ticdc_canal_json"
+
+
+@pytest.mark.parametrize(
+    ("scenario", "variant", "runs"),
+    [
+        ("types", "canal_json_tidb", 1),
+        ("types", "canal_json_compatible", 2),
+        ("shop", "canal_json_tidb", 3),
+        ("shop", "canal_json_updated_columns", 1),
+        ("shop", "canal_json", 2),
+    ],
+)
+def test_tables_equal_the_source(scenario: str, variant: str, runs: int) -> None:
+    report = io.StringIO()
+    is_equal = verify(
+        Recording(GOLDEN / scenario, variant),
+        PROJECT,
+        runs=runs,
+        console=Console(file=report, width=120),
+    )
+    assert is_equal, report.getvalue()

@@ -1,0 +1,93 @@
+"""The topics of ``dbt_project.yml`` as dbt sources."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+import yaml
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_COLUMNS: Final = {
+    "topic": ("string", "{{ doc('kafka_topic') }}"),
+    "partition": ("int", "{{ doc('kafka_partition') }}"),
+    "offset": ("bigint", "{{ doc('kafka_offset') }}"),
+    "timestamp": ("timestamp", "{{ doc('kafka_timestamp') }}"),
+    "key": ("binary", "{{ doc('raw_key') }}"),
+    "value": ("binary", "{{ doc('raw_value') }}"),
+    "headers": ("array<struct<key:string,value:binary>>", "{{ doc('raw_headers') }}"),
+    "landed_from": ("string", "{{ doc('landed_from') }}"),
+    "landed_at": ("timestamp", "{{ doc('landed_at') }}"),
+    "batch_id": ("bigint", "{{ doc('batch_id') }}"),
+}
+"""Columns of a raw table that this project fills."""
+
+_GIVEN: Final = ("partition", "offset", "timestamp", "value")
+"""Columns that a table of another tool must have."""
+
+
+def declared_topics(project: Path) -> list[dict[str, Any]]:
+    """Return the var ``topics`` as it stands in ``dbt_project.yml``."""
+    settings = yaml.safe_load((project / "dbt_project.yml").read_text(encoding="utf-8"))
+    topics: list[dict[str, Any]] = settings.get("vars", {}).get("topics", [])
+    return topics
+
+
+def _table(topic: dict[str, Any]) -> dict[str, Any]:
+    schema, _, identifier = str(topic.get("table", "")).rpartition(".")
+    slug = re.sub(r"[^a-z0-9]+", "_", topic["name"].lower())
+    columns = _GIVEN if identifier else _COLUMNS
+    location = {"identifier": identifier or f"raw_{slug}"}
+    return {
+        "name": topic["name"],
+        **({"schema": schema} if schema else {}),
+        **location,
+        "description": (
+            f"One row per message of the topic {topic['name']}, told apart by partition "
+            "and offset. In no order; a message that the producer sent twice lies at two "
+            "offsets."
+        ),
+        "columns": [
+            {
+                "name": name,
+                "data_type": _COLUMNS[name][0],
+                "description": _COLUMNS[name][1],
+            }
+            for name in columns
+        ],
+    }
+
+
+def render_sources(topics: list[dict[str, Any]]) -> dict[str, str]:
+    """Return the yml files of the sources: path below the project -> text.
+
+    Args:
+        topics: The var ``topics``.
+    """
+    files = {}
+    for protocol in sorted({str(topic.get("protocol")) for topic in topics}):
+        source = {
+            "name": "raw",
+            "description": (
+                "One table per Kafka topic, one row per message, append-only: what this "
+                "project landed from recordings, or a table that another tool fills."
+            ),
+            "schema": "{{ target.schema }}",
+            "config": {
+                "loaded_at_field": "timestamp",
+                "freshness": {"warn_after": {"count": 1, "period": "day"}},
+            },
+            "tables": [_table(t) for t in topics if str(t.get("protocol")) == protocol],
+        }
+        text = yaml.safe_dump(
+            {"version": 2, "sources": [source]},
+            sort_keys=False,
+            allow_unicode=True,
+            width=88,
+        )
+        files[f"models/sources/_{protocol}__sources.yml"] = (
+            "# Written by `make models` from the var `topics`.\n" + text
+        )
+    return files
