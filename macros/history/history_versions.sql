@@ -125,6 +125,25 @@
 
     ),
 
+    followed as (
+
+        select
+            *,
+            lead(is_deleted) over (
+                partition by {{ keys_sql }}
+                order by change_sequence
+            ) as next_is_deleted,
+            lead(change_sequence) over (
+                partition by {{ keys_sql }}
+                order by change_sequence
+            ) as following_sequence
+        from ranked
+        where state_rank = 1
+
+    ),
+
+    -- Without commit timestamps, a delete and an upsert of one millisecond are taken
+    -- for the two halves of one change of a key, as a transaction sends them.
     compared as (
 
         select
@@ -133,8 +152,14 @@
                 partition by {{ keys_sql }}
                 order by change_sequence
             )) as is_new_state
-        from ranked
-        where state_rank = 1
+        from followed
+        where not coalesce(
+            is_deleted
+            and not next_is_deleted
+            and substr(change_sequence, 14, 1) = '.'
+            and left(change_sequence, 13) = left(following_sequence, 13),
+            false
+        )
 
     ),
 

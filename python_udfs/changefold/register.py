@@ -71,11 +71,11 @@ def register(spark: SparkSession) -> None:
         spark: The session; its executors need this package and pyarrow.
     """
     from pyspark.sql.functions import udf
-    from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
+    from pyspark.sql.pandas.functions import arrow_udf
 
     functions = {
-        "parse_ticdc_canal_json": arrow_udf(
-            _parse_ticdc_canal_json, udf_types.CANAL_JSON_MESSAGE, ArrowUDFType.SCALAR
+        "parse_ticdc_canal_json": arrow_udf(  # type: ignore[call-overload]  # its stubs do not know that the hints give the kind
+            _parse_ticdc_canal_json, udf_types.CANAL_JSON_MESSAGE
         ),
         "parse_mysql_ddl": udf(_parse_mysql_ddl, "string", useArrow=False),
         "fold_table_schemas": udf(_fold_table_schemas, "string", useArrow=False),

@@ -25,6 +25,13 @@ raw_messages as (
         {% if not loop.last %}
             union all
         {% endif %}
+    {% else %}
+        select
+            cast(null as string) as kafka_topic,
+            cast(null as int) as kafka_partition,
+            cast(null as bigint) as kafka_offset,
+            false as may_have_grown
+        where false
     {% endfor %}
 
 ),

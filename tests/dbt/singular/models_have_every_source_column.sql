@@ -6,7 +6,9 @@
 #}
 {%- set rows = ["('', '', '', '', array(''))"] -%}
 {%- for node in (graph.nodes.values() if execute else [])
-    if node.resource_type == 'model' and node.config.get('source_table') -%}
+    if node.resource_type == 'model'
+    and node.name.startswith('scd2_')
+    and node.config.get('source_table') -%}
     {%- set names = [] -%}
     {%- for name in node.columns -%}
         {%- do names.append('lower(' ~ sql_text(name) ~ ')') -%}

@@ -1,45 +1,44 @@
-"""What the integration tests share: the project, and a scratch copy with messages."""
+"""What the integration tests share: a scratch copy of the project with topics."""
 
 from __future__ import annotations
 
 import json
-from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import pytest
+from typing import Any
 
 from changefold_tools.session import run_dbt, spark_session
-from changefold_tools.verify import declare_topics, scratch_project
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from changefold_tools.verify import declare_topics
 
 PROJECT = Path(__file__).parents[3]
 
 
 class Pipeline:
-    """A project of its own, with one topic of recorded messages."""
+    """A scratch project with topics of recorded messages."""
 
-    def __init__(self, folder: Path, partitions: int, **topic: Any) -> None:
+    def __init__(self, folder: Path, partitions: dict[str, int]) -> None:
         self.folder = folder
-        self.files = folder / "messages"
-        self.files.mkdir()
-        declared = {
-            "name": "topic",
-            "protocol": "ticdc_canal_json",
-            "files": [str(self.files)],
-            "partitions": partitions,
-        }
-        declare_topics(folder, [{**declared, **topic}])
+        (folder / "messages").mkdir()
+        declare_topics(
+            folder,
+            [
+                {
+                    "name": topic,
+                    "protocol": "ticdc_canal_json",
+                    "files": ["messages"],
+                    "partitions": count,
+                }
+                for topic, count in partitions.items()
+            ],
+        )
 
-    def land(self, name: str, records: list[dict[str, Any]]) -> None:
+    def land(self, name: str, topic: str, records: list[dict[str, Any]]) -> None:
         """Write a file of records: partition, offset, value or value_base64."""
         lines = [
-            json.dumps({"topic": "topic", "timestamp": 0, "key": None, **record})
+            json.dumps({"topic": topic, "timestamp": 0, "key": None, **record})
             for record in records
         ]
-        (self.files / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        path = self.folder / "messages" / f"{topic}_{name}.ndjson"
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def dbt(self, *arguments: str) -> Any:
         """Run a dbt command on it."""
@@ -50,15 +49,3 @@ class Pipeline:
         return [
             row.asDict(recursive=True) for row in spark_session().sql(sql).collect()
         ]
-
-
-@pytest.fixture
-def make_pipeline() -> Iterator[Callable[..., Pipeline]]:
-    """Return a function that makes a pipeline; its folder goes away afterwards."""
-    with ExitStack() as stack:
-
-        def make(partitions: int = 1, **topic: Any) -> Pipeline:
-            copy = stack.enter_context(scratch_project(PROJECT))
-            return Pipeline(copy, partitions, **topic)
-
-        yield make

@@ -504,14 +504,24 @@ def draw_ddls(random: Random) -> list[Ddl]:
     places: tuple[Place, ...] = ("", "FIRST", "AFTER `id`")
     place = random.choice(places)
     remark, note = Column("remark", "varchar(200)"), Column("note", "varchar(200)")
-    quantity = Column("quantity", "int(11)")
+    # Another column takes the name of one that is gone: dropped or renamed.
+    drop = drop_column(ITEMS, "quantity")
+    rename = rename_column(ITEMS, "note", remark)
+    taken = random.choice(
+        (
+            [drop, add_column(ITEMS, Column("quantity", "int(11)"), "-3")],
+            [drop, add_column(ITEMS, Column("quantity", "varchar(40)"), "three")],
+            [rename, rename_column(ITEMS, "quantity", Column("note", "int(11)"))],
+        )
+    )
     chains: list[list[Ddl]] = [
         [add_column(ITEMS, extra, default, place)],
         [modify_scale(ITEMS, Column("amount", scale)) for scale in _SCALES],
-        [rename_column(ITEMS, "note", remark), rename_column(ITEMS, "remark", note)],
-        [drop_column(ITEMS, "quantity"), add_column(ITEMS, quantity, "-3")],
+        taken,
         [truncate_table(MARKS), truncate_table(MARKS)],
     ]
+    if taken[0] is not rename:
+        chains.append([rename, rename_column(ITEMS, "remark", note)])
     random.shuffle(chains[1])
     chosen = random.sample(chains, random.randint(1, len(chains)))
     queues = [deque(chain[: random.randint(1, 2)]) for chain in chosen]
