@@ -41,13 +41,17 @@
 
 
 {#
-    Condition: the change is not in this history table yet.
+    Condition: the change is not in this history table yet; true for every change when
+    the table is being rebuilt.
 
     Returns:
         A condition on batch_id, commit_ts and change_sequence.
 #}
 {% macro is_unapplied() -%}
     {%- set state = history_state() -%}
+    {%- if not execute or not state.is_increment -%}
+        {{ return('true') }}
+    {%- endif -%}
     (
             batch_id > {{ state.batch_id }}
             or commit_ts is not null and change_sequence >= '{{ state.cut_sequence }}'

@@ -89,6 +89,17 @@ def _image(name: str, struct: str = "image") -> str:
     return struct + ".`" + name.replace("`", "``") + "`"
 
 
+def _indented(text: str, by: int = 4) -> str:
+    """Every line of a text, moved to the right."""
+    return "\n".join(" " * by + line for line in text.splitlines())
+
+
+def _call_lines(function: str, arguments: list[str]) -> str:
+    """A call with an argument a line."""
+    inner = ",\n".join(_indented(argument) for argument in arguments)
+    return f"{function}(\n{inner}\n)"
+
+
 class TableModels:
     """The files of one source table."""
 
@@ -164,9 +175,7 @@ class TableModels:
                 f"        kafka_topic = {{{{ sql_text({_jinja_text(shape.topic)}) }}}}\n"
                 f"        and source_database = {{{{ sql_text({_jinja_text(shape.database)}) }}}}\n"
                 f"        and source_table = {{{{ sql_text({_jinja_text(shape.table)}) }}}}\n"
-                "        {% if is_increment() %}\n"
-                "        and {{ is_unapplied() }}\n"
-                "        {% endif %}\n\n"
+                "        and {{ is_unapplied() }}\n\n"
                 "),\n\n"
             ),
             self._images(),
@@ -235,7 +244,7 @@ class TableModels:
         if self._is_plain:
             return f"images as (\n\n    {call}\n\n),\n\n"
         columns = ",\n".join(
-            f"            {self._text_over_time(name)} as {_sql_name(name)}"
+            _indented(f"{self._text_over_time(name)} as {_sql_name(name)}", 12)
             for name in shape.columns
         )
         return (
@@ -253,41 +262,49 @@ class TableModels:
         )
 
     def _text_over_time(self, name: str) -> str:
-        lives = self.shape.columns[name]
-        arms = []
-        for life in lives:
-            text = "image." + _sql_name(name)
-            if life.added_at is not None and life.default is not None:
-                default = f"{{{{ sql_text({_jinja_text(life.default)}) }}}}"
-                text = f"if(written_sequence <= '{life.added_at}', {default}, {text})"
-            for at, old, new in life.converts:
-                converted = (
-                    f"{{{{ function('convert_mysql_value') }}}}({text}, "
-                    f"{{{{ sql_text({_jinja_text(str(old))}) }}}}, "
-                    f"{{{{ sql_text({_jinja_text(str(new))}) }}}})"
-                )
-                text = (
-                    f"if(written_sequence <= '{at}' and held_at > '{at}', "
-                    f"{converted}, {text})"
-                )
-            bounds = []
-            if life.added_at is not None:
-                bounds.append(f"held_at > '{life.added_at}'")
-            if life.dropped_at is not None:
-                bounds.append(f"held_at <= '{life.dropped_at}'")
-            arms.append((bounds, text))
+        """The text of a column at the time, by its DDLs; indented for the struct."""
+        arms = [self._arm(name, life) for life in self.shape.columns[name]]
         if len(arms) == 1 and not arms[0][0]:
             return arms[0][1]
-        whens = "".join(
-            f"\n                when {' and '.join(bounds) or 'true'}\n"
-            f"                    then {text}"
-            for bounds, text in arms
-        )
-        return f"case{whens}\n            end"
+        whens = []
+        for bounds, text in arms:
+            if len(bounds) > 1:
+                condition = "when\n" + _indented("\nand ".join(bounds))
+            else:
+                condition = f"when {bounds[0] if bounds else 'true'}"
+            whens.append(f"{condition}\n{_indented('then ' + text)}")
+        body = _indented("\n".join(whens))
+        return f"case\n{body}\nend"
+
+    def _arm(self, name: str, life: Incarnation) -> tuple[list[str], str]:
+        """When one life of a column held, and its text then."""
+        text = "image." + _sql_name(name)
+        if life.added_at is not None and life.default is not None:
+            default = f"{{{{ sql_text({_jinja_text(life.default)}) }}}}"
+            text = _call_lines(
+                "if", [f"written_sequence <= '{life.added_at}'", default, text]
+            )
+        for at, old, new in life.converts:
+            converted = _call_lines(
+                "{{ function('convert_mysql_value') }}",
+                [
+                    text,
+                    f"{{{{ sql_text({_jinja_text(str(old))}) }}}}",
+                    f"{{{{ sql_text({_jinja_text(str(new))}) }}}}",
+                ],
+            )
+            met = f"written_sequence <= '{at}'\nand held_at > '{at}'"
+            text = _call_lines("if", [met, converted, text])
+        bounds = []
+        if life.added_at is not None:
+            bounds.append(f"held_at > '{life.added_at}'")
+        if life.dropped_at is not None:
+            bounds.append(f"held_at <= '{life.dropped_at}'")
+        return bounds, text
 
     def _typed(self) -> str:
         columns = ",\n".join(
-            f"            {self._value(name)} as {_sql_name(name)}"
+            _indented(f"{self._value(name)} as {_sql_name(name)}", 12)
             for name in self.shape.columns
         )
         count = (
@@ -323,11 +340,12 @@ class TableModels:
                     epochs.append((start, call))
         if len(epochs) == 1:
             return epochs[0][1]
-        arms = "".join(
-            f"\n                when held_at > '{since}' then {call}"
+        arms = [
+            f"when held_at > '{since}'\n{_indented('then ' + call)}"
             for since, call in reversed(epochs[1:])
-        )
-        return f"case{arms}\n                else {epochs[0][1]}\n            end"
+        ]
+        body = _indented("\n".join([*arms, f"else {epochs[0][1]}"]))
+        return f"case\n{body}\nend"
 
     def _call(self, name: str, column_type: MySqlType, kept: str) -> str:
         own: ColumnType = self._seed.column_type(column_type)

@@ -19,9 +19,7 @@ changes as (
         kafka_topic = {{ sql_text('ticdc_shop') }}
         and source_database = {{ sql_text('shop') }}
         and source_table = {{ sql_text('customers') }}
-        {% if is_increment() %}
         and {{ is_unapplied() }}
-        {% endif %}
 
 ),
 
@@ -70,7 +68,11 @@ images as (
             image.`active` as `active`,
             case
                 when held_at > '00470617751011459074'
-                    then if(written_sequence <= '00470617751011459074', {{ sql_text('0') }}, image.`loyalty`)
+                    then if(
+                        written_sequence <= '00470617751011459074',
+                        {{ sql_text('0') }},
+                        image.`loyalty`
+                    )
             end as `loyalty`
         ) as image
     from written

@@ -19,9 +19,7 @@ changes as (
         kafka_topic = {{ sql_text('ticdc_shop') }}
         and source_database = {{ sql_text('shop') }}
         and source_table = {{ sql_text('payments') }}
-        {% if is_increment() %}
         and {{ is_unapplied() }}
-        {% endif %}
 
 ),
 

@@ -19,9 +19,7 @@ changes as (
         kafka_topic = {{ sql_text('ticdc_shop') }}
         and source_database = {{ sql_text('shop') }}
         and source_table = {{ sql_text('products') }}
-        {% if is_increment() %}
         and {{ is_unapplied() }}
-        {% endif %}
 
 ),
 
@@ -60,7 +58,16 @@ images as (
             image.`id` as `id`,
             image.`sku` as `sku`,
             image.`title` as `title`,
-            if(written_sequence <= '00470617751621206018' and held_at > '00470617751621206018', {{ function('convert_mysql_value') }}(image.`price`, {{ sql_text('decimal(12,2) unsigned') }}, {{ sql_text('decimal(14,4)') }}), image.`price`) as `price`,
+            if(
+                written_sequence <= '00470617751621206018'
+                and held_at > '00470617751621206018',
+                {{ function('convert_mysql_value') }}(
+                    image.`price`,
+                    {{ sql_text('decimal(12,2) unsigned') }},
+                    {{ sql_text('decimal(14,4)') }}
+                ),
+                image.`price`
+            ) as `price`,
             image.`stock` as `stock`,
             image.`tags` as `tags`,
             image.`weight` as `weight`,

@@ -220,9 +220,9 @@ def test_a_corpus_has_the_files_that_verify_reads(tmp_path: Path) -> None:
     source = draw_source(seeded(5), 3)
     delivery = deliver(seeded(5), source, Settings())
     write_corpus(tmp_path, source, delivery)
-    lines = (tmp_path / "canal_json_tidb.ndjson").read_text().splitlines()
+    lines = (tmp_path / "canal_json_tidb.ndjson").read_bytes().splitlines()
     assert len(lines) == len(delivery.records)
-    history = (tmp_path / "expected_history.ndjson").read_text().splitlines()
+    history = (tmp_path / "expected_history.ndjson").read_bytes().splitlines()
     assert [json.loads(line) for line in history] == source.history
     assert {path.name for path in tmp_path.iterdir()} == {
         "canal_json_tidb.ndjson",
