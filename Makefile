@@ -56,7 +56,7 @@ lint: setup ## ruff, mypy, sqlfluff, dbt parse with warnings as errors
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/sqlfluff lint --processes 2 models tests/dbt
-	$(BIN)/dbt --warn-error parse --quiet
+	$(BIN)/dbt --warn-error-options '{"error": "all"}' parse --quiet --no-partial-parse
 
 format: setup ## Let the formatters have their way
 	$(BIN)/ruff check --fix .

@@ -149,21 +149,30 @@ def write_models(files: dict[str, str], project: Path, *, check: bool) -> Outcom
     return outcome
 
 
-def make_models(project: Path, schema: str, *, check: bool) -> Outcome:
-    """Land and read the topics, then bring the generated models up to date.
+def update_models(project: Path, schema: str, *, check: bool) -> Outcome:
+    """Bring the generated files up to date with the tables of the last dbt run.
 
     Args:
         project: Folder of the dbt project.
         schema: Schema of the tables.
         check: Write nothing, only tell.
     """
-    sources = render_sources(declared_topics(project))
-    write_models(sources, project, check=check)
-    run_dbt(["run", "--quiet", "--select", "+table_schemas", "+source_tables"], project)
     spark = spark_session()
     shapes = shapes_of(spark, schema, schema_versions(spark, schema))
-    ordered = [shapes[name] for name in sorted(shapes)]
-    files = sources | render_models(
-        ordered, TypeSeed(project / "seeds" / "mysql_types.csv")
-    )
+    seed = TypeSeed(project / "seeds" / "mysql_types.csv")
+    files = render_sources(declared_topics(project))
+    files |= render_models([shapes[name] for name in sorted(shapes)], seed)
     return write_models(files, project, check=check)
+
+
+def make_models(project: Path, schema: str, *, check: bool) -> Outcome:
+    """Land and read the topics, then bring the generated files up to date.
+
+    Args:
+        project: Folder of the dbt project.
+        schema: Schema of the tables.
+        check: Write nothing, only tell.
+    """
+    write_models(render_sources(declared_topics(project)), project, check=check)
+    run_dbt(["run", "--quiet", "--select", "+table_schemas", "+source_tables"], project)
+    return update_models(project, schema, check=check)

@@ -2,18 +2,12 @@
 
 import json
 import re
-import sys
 from collections import defaultdict
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-
-sys.path.append(str(Path(__file__).parents[1] / "property"))
-
 from histories import (
     ITEMS,
     MARKS,
@@ -39,6 +33,8 @@ from histories import (
     truncate_table,
     write_corpus,
 )
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 Line = dict[str, Any]
 

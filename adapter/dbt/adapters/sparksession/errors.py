@@ -49,13 +49,16 @@ KNOWN_FAILURES: Final[tuple[tuple[str, str], ...]] = (
 )
 """Patterns in Spark's message, and what they mean for the person at the keyboard."""
 
+# Spark appends its plan, often hundreds of lines, to what it says of a statement.
+_PLAN: Final = re.compile(r"(SQLSTATE: \w{5})(; line \d+ pos \d+)?;\n.*", re.DOTALL)
+
 _STACK_LINE: Final = re.compile(r"^\s*at [\w.$]+\(.*\)$|^\s*\.\.\. \d+ more$")
 
 
 def explain(message: str) -> str:
     """Return Spark's message without its stack trace, led by a sentence if known."""
     lines = [line for line in message.splitlines() if not _STACK_LINE.match(line)]
-    text = "\n".join(lines).strip()
+    text = _PLAN.sub(r"\1\2", "\n".join(lines)).strip()
     for pattern, sentence in KNOWN_FAILURES:
         found = re.search(pattern, message)
         if found:
