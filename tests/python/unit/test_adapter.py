@@ -1,0 +1,118 @@
+"""The adapter's parts that need no Spark."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.sparksession.connections import SparkSessionCredentials, literal
+from dbt.adapters.sparksession.errors import explain
+from dbt.adapters.sparksession.session import (
+    cached_jars,
+    check_java,
+    check_warehouse,
+    java_version,
+)
+
+
+def _java(folder: Path, version: str) -> Path:
+    (folder / "bin").mkdir(parents=True)
+    (folder / "bin" / "java").touch()
+    (folder / "release").write_text(f'JAVA_VERSION="{version}"\n')
+    return folder
+
+
+def test_a_missing_java_is_said_with_what_to_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(DbtRuntimeError, match="Java is missing: no `java` on the PATH"):
+        check_java()
+
+
+def test_a_java_home_without_java_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(DbtRuntimeError, match="has no bin/java"):
+        check_java()
+
+
+def test_a_java_below_17_is_too_old(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(_java(tmp_path / "jdk", "11.0.2")))
+    with pytest.raises(DbtRuntimeError, match=r"Java 11 at .* is too old"):
+        check_java()
+
+
+@pytest.mark.parametrize(("version", "major"), [("17.0.15", 17), ("1.8.0_392", 8)])
+def test_the_major_version_of_java_is_read_from_its_release_file(
+    tmp_path: Path, version: str, major: int
+) -> None:
+    home = _java(tmp_path / "jdk", version)
+    assert java_version(str(home / "bin" / "java")) == major
+
+
+def test_a_warehouse_that_can_not_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(DbtRuntimeError, match=r"warehouse folder .* can not be written"):
+        check_warehouse(str(tmp_path / "file" / "warehouse"))
+
+
+def test_jars_come_from_the_cache_only_if_all_are_there(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    jars = tmp_path / ".ivy2.5.2" / "jars"
+    jars.mkdir(parents=True)
+    (jars / "org.one_first-1.0.jar").touch()
+    assert cached_jars(["org.one:first:1.0"]) == [str(jars / "org.one_first-1.0.jar")]
+    assert cached_jars(["org.one:first:1.0", "org.two:second:2.0"]) is None
+
+
+def test_a_locked_catalog_is_explained_in_a_sentence() -> None:
+    said = explain(
+        "org.sqlite.SQLiteException: [SQLITE_BUSY] The database file is locked"
+    )
+    assert said.startswith("The catalog file is locked by another process")
+
+
+def test_an_unknown_failure_loses_its_stack_trace_and_plan() -> None:
+    message = (
+        "[UNRESOLVED_COLUMN] A column `x` is not there. SQLSTATE: 42703; line 1 pos 7;\n"
+        "'Project ['x]\n+- OneRowRelation\n\tat org.apache.spark.Something(File.scala:1)"
+    )
+    assert explain(message) == (
+        "[UNRESOLVED_COLUMN] A column `x` is not there. SQLSTATE: 42703; line 1 pos 7"
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "sql"),
+    [
+        (None, "null"),
+        (True, "true"),
+        (7, "'7'"),
+        ("it's \\ here", "'it\\'s \\\\ here'"),
+        (datetime(2026, 1, 2, 3, 4, 5, 6), "'2026-01-02 03:04:05.000006'"),  # noqa: DTZ001  # a seed has no zone
+    ],
+)
+def test_a_value_of_a_seed_is_quoted(value: object, sql: str) -> None:
+    assert literal(value) == sql
+
+
+def test_a_setting_of_the_profile_has_the_last_word() -> None:
+    credentials = SparkSessionCredentials(
+        spark_config={"spark.sql.session.timeZone": "Europe/Berlin"},
+        catalog_properties={"uri": "jdbc:sqlite:{warehouse}/c.db", "class": "Catalog"},
+        warehouse="s3://bucket/w",
+    )
+    settings = credentials.session_settings()
+    assert settings["spark.sql.session.timeZone"] == "Europe/Berlin"
+    assert settings["spark.sql.catalog.lake"] == "Catalog"
+    assert settings["spark.sql.catalog.lake.uri"] == "jdbc:sqlite:s3://bucket/w/c.db"

@@ -1,0 +1,222 @@
+"""Generated models: their text, and how they are written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from jinja2 import Environment, nodes
+
+from changefold_tools.models import write_models
+from changefold_tools.render import ReservedNameError, TableModels, model_name
+from changefold_tools.shapes import shape_from_messages, shape_from_versions
+from changefold_tools.sources import render_sources
+from changefold_tools.types import TypeSeed, common_type, message_type
+
+PROJECT = Path(__file__).parents[3]
+SEED = TypeSeed(PROJECT / "seeds" / "mysql_types.csv")
+HOSTILE = "`x` }} {{ run_query('drop table t') }} {% endraw %} ' \" \\ \n;--"
+
+
+def _column(column_id: int, name: str, kind: str, **more: Any) -> dict[str, Any]:
+    return {
+        "column_id": column_id,
+        "name": name,
+        "type": kind,
+        "generated": None,
+        "original_default": None,
+        "comment": None,
+        **more,
+    }
+
+
+def _version(since: str, columns: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    return {
+        "kafka_topic": "topic",
+        "source_database": "shop",
+        "source_table": "orders",
+        "table_uid": "shop.orders@1",
+        "valid_from_sequence": since,
+        "columns": columns,
+        "key_columns": ["id"],
+        "image_changes": [],
+        **more,
+    }
+
+
+ID = _column(1, "id", "int")
+
+
+def _history(*versions: dict[str, Any]) -> str:
+    return TableModels(shape_from_versions(list(versions)), SEED).history()
+
+
+def test_a_column_added_later_shows_its_default_on_rows_written_before() -> None:
+    added = _column(2, "n", "int", original_default="7")
+    change = {"column_id": 2, "kind": "added", "changes_text": True}
+    text = _history(
+        _version("1", [ID]), _version("2", [ID, added], image_changes=[change])
+    )
+    assert "written_sequence <= '2'" in text
+    assert "{{ sql_text('7') }}" in text
+    assert "when held_at > '2'" in text
+
+
+def test_a_renamed_column_is_read_under_its_old_name_before() -> None:
+    change = {"column_id": 2, "kind": "renamed", "changes_text": True}
+    text = _history(
+        _version("1", [ID, _column(2, "note", "text")]),
+        _version("2", [ID, _column(2, "remark", "text")], image_changes=[change]),
+    )
+    assert "'remark': [('', 'note'), ('2', 'remark')]" in text
+
+
+def test_a_dropped_column_stays_in_the_history_and_leaves_the_current_table() -> None:
+    change = {"column_id": 2, "kind": "dropped", "changes_text": True}
+    tables = TableModels(
+        shape_from_versions(
+            [
+                _version("1", [ID, _column(2, "old", "int")]),
+                _version("2", [ID], image_changes=[change]),
+            ]
+        ),
+        SEED,
+    )
+    assert "held_at <= '2'" in tables.history()
+    assert "`old`" not in tables.current()
+
+
+def test_a_column_dropped_and_added_again_does_not_revive_its_values() -> None:
+    text = _history(
+        _version("1", [ID, _column(2, "n", "int")]),
+        _version("2", [ID]),
+        _version("3", [ID, _column(3, "n", "int")]),
+    )
+    assert "when held_at <= '2'" in text
+    assert "when held_at > '3'" in text
+
+
+def test_a_modified_column_keeps_the_type_that_holds_all_its_values() -> None:
+    tables = TableModels(
+        shape_from_versions(
+            [
+                _version("1", [ID, _column(2, "p", "decimal(12,2)")]),
+                _version("2", [ID, _column(2, "p", "decimal(8,4)")]),
+            ]
+        ),
+        SEED,
+    )
+    assert tables.types["p"] == "decimal(14, 4)"
+    assert "cast(`p` as decimal(8, 4)) as `p`" in tables.current()
+
+
+def test_a_virtual_column_is_left_out_and_named() -> None:
+    virtual = _column(2, "v", "int", generated="virtual")
+    tables = TableModels(shape_from_versions([_version("1", [ID, virtual])]), SEED)
+    assert "`v`" not in tables.history()
+    assert "virtual generated columns: v." in tables.history_yml()
+
+
+@pytest.mark.parametrize(
+    ("types", "common"),
+    [
+        (["int", "int"], "int"),
+        (["int", "bigint"], "bigint"),
+        (["bigint", "decimal(20, 0)"], "decimal(20, 0)"),
+        (["decimal(12, 2)", "decimal(14, 4)"], "decimal(14, 4)"),
+        (["decimal(38, 0)", "decimal(38, 10)"], "string"),
+        (["float", "double"], "double"),
+        (["int", "string"], "string"),
+    ],
+)
+def test_a_common_type_holds_every_value(types: list[str], common: str) -> None:
+    assert common_type(types) == common
+
+
+@pytest.mark.parametrize(
+    ("mysql_type", "spark_type"),
+    [
+        ("bigint unsigned", "decimal(20, 0)"),
+        ("int unsigned", "bigint"),
+        ("decimal(65,30)", "string"),
+        ("decimal", "string"),
+        ("enum", "string"),
+        ("bit(64)", "decimal(20, 0)"),
+        ("datetime", "timestamp_ntz"),
+        ("timestamp", "timestamp"),
+        ("varbinary", "binary"),
+    ],
+)
+def test_a_type_without_its_parameters_loses_no_value(
+    mysql_type: str, spark_type: str
+) -> None:
+    assert SEED.column_type(message_type(mysql_type)).spark_type == spark_type
+
+
+def test_names_from_a_topic_are_inert_in_sql_and_yml() -> None:
+    shape = shape_from_messages(
+        "topic", HOSTILE, HOSTILE, {"id": "int", HOSTILE: "int"}, ["id"]
+    )
+    for path, text in TableModels(shape, SEED).files.items():
+        if path.endswith(".yml"):
+            (model,) = yaml.safe_load(text)["models"]
+            assert HOSTILE in [column["name"] for column in model["columns"]]
+        else:
+            calls = Environment(autoescape=True).parse(text).find_all(nodes.Call)
+            names = {getattr(call.node, "name", "") for call in calls}
+            assert "run_query" not in names
+
+
+def test_two_names_that_differ_only_in_odd_characters_get_two_files() -> None:
+    names = {model_name("db", name) for name in ("a b", "a_b", "a-b", "A_b", "Ä")}
+    assert len(names) == 5
+
+
+def test_a_plain_name_keeps_its_file_name() -> None:
+    assert model_name("shop", "order_items") == "shop__order_items"
+
+
+def test_a_column_with_a_name_of_ours_is_refused_by_name() -> None:
+    shape = shape_from_messages(
+        "t", "db", "t", {"id": "int", "valid_from": "int"}, ["id"]
+    )
+    with pytest.raises(ReservedNameError, match="`valid_from`"):
+        TableModels(shape, SEED)
+
+
+def test_an_edited_file_is_left_alone_and_its_difference_shown(tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    write_models({"models/a.sql": "one\n"}, tmp_path, check=False)
+    (tmp_path / "models" / "a.sql").write_text("mine\n")
+    outcome = write_models({"models/a.sql": "two\n"}, tmp_path, check=False)
+    assert (tmp_path / "models" / "a.sql").read_text() == "mine\n"
+    assert "-mine" in outcome.edited["models/a.sql"]
+    assert "+two" in outcome.edited["models/a.sql"]
+
+
+def test_a_stale_file_is_written_and_a_check_writes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    write_models({"models/a.sql": "one\n"}, tmp_path, check=False)
+    assert write_models({"models/a.sql": "two\n"}, tmp_path, check=True).written
+    assert (tmp_path / "models" / "a.sql").read_text() == "one\n"
+    assert write_models({"models/a.sql": "two\n"}, tmp_path, check=False).written
+    assert (tmp_path / "models" / "a.sql").read_text() == "two\n"
+
+
+def test_a_file_whose_table_is_gone_is_told(tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    write_models({"models/a.sql": "one\n"}, tmp_path, check=False)
+    assert write_models({}, tmp_path, check=True).orphaned == ["models/a.sql"]
+    assert "models/a.sql" in json.loads(
+        (tmp_path / "models" / "generated.json").read_text()
+    )
+
+
+def test_a_table_of_another_tool_is_declared_where_it_is() -> None:
+    topic = {"name": "t", "protocol": "ticdc_canal_json", "table": "landing.kafka_t"}
+    (text,) = render_sources([topic]).values()
+    (table,) = yaml.safe_load(text)["sources"][0]["tables"]
+    assert (table["schema"], table["identifier"]) == ("landing", "kafka_t")
