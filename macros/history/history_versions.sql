@@ -44,11 +44,16 @@
     ),
     {%- if is_increment %}
 
+    -- Without commit timestamps a whole millisecond is one moment.
     touched as (
 
         select
             {{ keys_sql }},
-            min(change_sequence) as since
+            min(if(
+                substr(change_sequence, 14, 1) = '.',
+                left(change_sequence, 13),
+                change_sequence
+            )) as since
         from new_states
         group by {{ keys_sql }}
 

@@ -79,7 +79,7 @@
         ~ ' and ' ~ is_unapplied(),
         snapshot_id(built_relation('change_log')) ~ snapshot_id(built_relation('resolved_cuts'))
     ) -%}
-    history.is_current or history._cdc_valid_to_sequence >= '{{ rows[0].since or '' }}'
+    history.is_current or history._cdc_valid_to_sequence >= '{{ (rows[0].since or '').split('.')[0] }}'
 {%- endmacro %}
 
 

@@ -54,8 +54,9 @@ __all__ = [
     "read_exactly",
 ]
 
-MAX_MESSAGE_BYTES: Final = 32 * 1024 * 1024
-"""Larger messages are refused. Kafka's own limit is 1 MiB unless it is raised."""
+MAX_MESSAGE_BYTES: Final = 16 * 1024 * 1024
+"""Larger messages are refused. Kafka's own limit is 1 MiB unless it is raised, and
+Spark's ``from_json`` reads no text beyond 20 million characters."""
 
 MAX_DEPTH: Final = 64
 """Deepest nesting that is parsed. A row lies at 3: message, ``data``, row."""

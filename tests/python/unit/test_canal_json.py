@@ -321,7 +321,7 @@ def test_a_row_that_is_not_utf8_is_refused() -> None:
 def test_a_message_above_the_limit_is_refused() -> None:
     error = error_of(b" " * (MAX_MESSAGE_BYTES + 1))
     assert error.error_class == "too_large"
-    assert error.message == "Expected at most 33554432 bytes, got 33554433"
+    assert error.message == "Expected at most 16777216 bytes, got 16777217"
 
 
 @pytest.mark.parametrize("depth", [MAX_DEPTH + 1, 100_000])
