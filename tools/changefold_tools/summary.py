@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from rich import box
 from rich.table import Table
 
 from changefold_tools.session import run_dbt, spark_session
@@ -20,6 +21,10 @@ _BUCKETS = ("applied", "duplicates", "beyond_cut", "quarantined", "control")
 
 def _rows(spark: SparkSession, sql: str) -> list[Row]:
     return spark.sql(sql).collect()
+
+
+def _table(title: str) -> Table:
+    return Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
 
 
 def _ago(moment: datetime | None) -> str:
@@ -48,14 +53,15 @@ def print_summary(project: Path, schema: str, console: Console) -> None:
     Raises:
         DbtFailedError: If the project does not compile or Spark does not start.
     """
-    run_dbt(["show", "--quiet", "--inline", "select 1", "--output", "json"], project)
+    # Any command that connects: it opens the session from the profile.
+    run_dbt(["run-operation", "--quiet", "open_session"], project)
     spark = spark_session()
 
-    events = Table(title="Events of each topic: where they went", title_justify="left")
+    events = _table("Events of each topic: where they went")
     events.add_column("topic")
-    for name in ("messages", "events", *_BUCKETS):
+    for name in ("messages", *_BUCKETS):
         events.add_column(name.replace("_", " "), justify="right")
-    sums = ", ".join(f"sum({name}) as {name}" for name in ("events", *_BUCKETS))
+    sums = ", ".join(f"sum({name}) as {name}" for name in _BUCKETS)
     for row in _rows(
         spark,
         f"select kafka_topic, sum(messages_read) as messages, {sums} "  # our own names
@@ -64,10 +70,8 @@ def print_summary(project: Path, schema: str, console: Console) -> None:
         events.add_row(row.kafka_topic, *_numbers(list(row)[1:]))
     console.print(events)
 
-    cuts = Table(
-        title="The cut: tables hold every change before it", title_justify="left"
-    )
-    for name in ("topic", "cut (UTC)", "ago", "behind newest watermark", "partitions"):
+    cuts = _table("The cut: tables hold every change before it")
+    for name in ("topic", "cut (UTC)", "ago", "behind newest", "partitions"):
         cuts.add_column(name)
     for row in _rows(
         spark,
@@ -87,7 +91,7 @@ def print_summary(project: Path, schema: str, console: Console) -> None:
         cuts.add_row(row.kafka_topic, cut, _ago(row.cut_at), behind, seen)
     console.print(cuts)
 
-    tables = Table(title="Tables at the cut", title_justify="left")
+    tables = _table("Tables at the cut")
     tables.add_column("table")
     for name in ("current rows", "versions", "conversion failures"):
         tables.add_column(name, justify="right")
