@@ -24,7 +24,9 @@ def _rows(spark: SparkSession, sql: str) -> list[Row]:
 
 
 def _table(title: str) -> Table:
-    return Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    return Table(
+        title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0)
+    )
 
 
 def _ago(moment: datetime | None) -> str:

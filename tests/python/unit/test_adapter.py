@@ -60,7 +60,9 @@ def test_the_major_version_of_java_is_read_from_its_release_file(
 
 def test_a_warehouse_that_can_not_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(DbtRuntimeError, match=r"warehouse folder .* can not be written"):
+    with pytest.raises(
+        DbtRuntimeError, match=r"warehouse folder .* can not be written"
+    ):
         check_warehouse(str(tmp_path / "file" / "warehouse"))
 
 
