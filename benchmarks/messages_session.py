@@ -30,7 +30,6 @@ def open_with_messages(count: int) -> tuple[SparkSession, int, int]:
         .config("spark.driver.memory", "6g")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
-        .config("spark.sql.execution.arrow.maxRecordsPerBatch", "4000")
         .getOrCreate()
     )
     spark.sparkContext.setLogLevel("ERROR")

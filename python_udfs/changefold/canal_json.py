@@ -1,39 +1,19 @@
-r"""Decode Canal-JSON messages, as TiCDC and the official Canal write them.
+"""Decode one Canal-JSON message, as TiCDC and the official Canal write it.
 
-There are two ways through this module, and they accept the same messages:
+The message is parsed with the strict parser of the standard library, everything is
+checked, and a bad message is told exactly what is wrong with it. `arrow_canal_json`
+recognises most messages of a topic without that.
 
-- `read_exactly` parses a message with the strict parser of the standard library,
-  checks everything, and says exactly what is wrong with a bad message.
-- `match_row` recognises what nearly every message is: one row, in the layout of a
-  known producer, of a table that was seen before. It is ten times faster. What it
-  does not recognise, bad messages included, goes the other way.
-
-Why `match_row` accepts only what `read_exactly` accepts. A layout cuts the message
-into literal text and pieces. Each piece is by itself valid JSON of the right shape:
-
-- the names of table and key, the ``sqlType`` and the ``mysqlType``: their bytes are
-  those of a piece that was parsed strictly before (`_Source`), or, for ``mysqlType``,
-  they have the same members and the same length: a duplicate key, an escape or a
-  space could only make the text longer;
-- the rows: they match a pattern made from the table's columns, which allows exactly
-  these keys, once each, in this order, each followed by a JSON string or null;
-- the numbers: digits without a leading zero, too few of them to exceed 64 bits.
-
-So the whole is valid JSON, of the right shape, without a duplicate key, wherever the
-pattern happened to cut it. The patterns take it for granted that the message is
-valid UTF-8 without control characters (`is_plain`); a batch is checked for that at
-once.
-
-Duplicate keys need this care because parsers keep the last one without a word, while
-the raw text of a row still has both, for the next reader to choose from.
+Duplicate keys need care because parsers keep the last one without a word, while the
+raw text of a row still has both, for the next reader to choose from.
 """
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from itertools import repeat
-from typing import Any, Final, Literal, NamedTuple, NoReturn, cast
+from typing import Any, Final, Literal, NamedTuple, NoReturn
 
 import msgspec
 
@@ -45,13 +25,11 @@ __all__ = [
     "MAX_MESSAGE_BYTES",
     "CanalJsonImage",
     "CanalJsonMessage",
-    "CompactRow",
-    "RowTemplate",
     "decode_canal_json",
-    "is_plain",
-    "match_row",
+    "is_binary",
+    "json_text",
     "read_canal_json",
-    "read_exactly",
+    "strict_object",
 ]
 
 MAX_MESSAGE_BYTES: Final = 16 * 1024 * 1024
@@ -133,6 +111,9 @@ def decode_canal_json(value: bytes | None) -> CanalJsonMessage:
     return message
 
 
+_Json = Mapping[str, Any]
+
+
 def read_canal_json(value: bytes | None) -> CanalJsonMessage:
     """Decode one message, without raising.
 
@@ -142,437 +123,6 @@ def read_canal_json(value: bytes | None) -> CanalJsonMessage:
     Returns:
         The message; of kind ``invalid``, with its error, if it is not what the
         specification says.
-    """
-    if value is not None and is_plain(value):
-        row = match_row(value)
-        if row is not None:
-            return _message_of(row)
-    return read_exactly(value)
-
-
-# ---------------------------------------------------------------- the fast way
-
-
-_FullMatch = Callable[[bytes], re.Match[bytes] | None]
-
-
-class RowTemplate:
-    """What many messages of a table have in common, and how to check the next one.
-
-    Attributes:
-        source_database: ``database``.
-        source_table: ``table``.
-        event_type: ``INSERT``, ``UPDATE`` or ``DELETE``.
-        primary_key: As in `CanalJsonMessage`.
-        column_types: As in `CanalJsonMessage`.
-    """
-
-    __slots__ = (
-        "_columns",
-        "_escaped",
-        "_partial",
-        "_unescaped",
-        "check_types",
-        "column_types",
-        "event_type",
-        "primary_key",
-        "source_database",
-        "source_table",
-        "sql_types",
-    )
-
-    def __init__(
-        self,
-        source: "_Source",
-        types: dict[str, str],
-        columns: tuple[str, ...],
-    ) -> None:
-        self.source_database = source.source_database
-        self.source_table = source.source_table
-        self.event_type = source.event_type
-        self.primary_key = source.primary_key
-        self.column_types = _column_types(types, columns)
-        self.check_types = _types_decoder(types)
-        self.sql_types: set[bytes] = set()
-        self._columns = tuple((name, _is_binary(types[name])) for name in columns)
-        # Compiled when first needed: a wide table takes milliseconds for each.
-        self._unescaped = _row_pattern(self._columns)
-        self._escaped: _FullMatch | None = None
-        self._partial: dict[bool, _FullMatch] = {}
-
-    def matches(self, row: bytes) -> bool:
-        """Whether ``row`` is an object with all columns, in order."""
-        # A pattern without escapes is twice as fast.
-        if b"\\" not in row:
-            return self._unescaped(row) is not None
-        if self._escaped is None:
-            self._escaped = _row_pattern(self._columns, escaped=True)
-        return self._escaped(row) is not None
-
-    def matches_part(self, row: bytes) -> bool:
-        """Whether ``row`` is an object with some of the columns, in order."""
-        escaped = b"\\" in row
-        pattern = self._partial.get(escaped)
-        if pattern is None:
-            pattern = _row_pattern(self._columns, escaped=escaped, partial=True)
-            self._partial[escaped] = pattern
-        return pattern(row) is not None
-
-
-CompactRow = tuple[RowTemplate, bytes, bytes, bytes, bytes | None, bytes | None]
-"""What `match_row` found: template, ``es``, ``ts``, ``data``, ``old``, ``commitTs``.
-
-The numbers are still digits: Arrow converts a column of them faster. Not a named
-tuple: making one takes as long as matching a small row.
-"""
-
-_Head = bytes | tuple[bytes, ...]
-_Pieces = tuple[_Head, bytes, bytes, bytes, bytes, bytes | None, bytes, bytes | None]
-_PIECES: Final = ("es", "ts", "sql_types", "mysql_types", "old", "data", "commit_ts")
-
-
-class _Layout(NamedTuple):
-    """The order in which a producer writes the fields of a row message."""
-
-    fullmatch: _FullMatch
-    pieces: Callable[[re.Match[bytes]], _Pieces]
-
-
-def _layout(*fields: str) -> _Layout:
-    """Compile a layout from its fields; they are joined by commas."""
-    pattern = re.compile((r"\{" + ",".join(fields) + r"\}").encode(), re.DOTALL)
-    if tuple(pattern.groupindex) == ("head", *_PIECES):
-        return _Layout(
-            pattern.fullmatch,
-            cast("Callable[[re.Match[bytes]], _Pieces]", re.Match.groups),
-        )
-    head = [name for name in pattern.groupindex if name.startswith("head")]
-
-    def pieces(match: re.Match[bytes]) -> _Pieces:
-        return cast("_Pieces", (match.group(*head), *match.group(*_PIECES)))
-
-    return _Layout(pattern.fullmatch, pieces)
-
-
-# At most 18 digits: below 2^63.
-_NUMBER: Final = r"(?:0|[1-9][0-9]{0,17}+)"
-# Checked when they are first seen.
-_NAME: Final = '"[^"]*+"'
-_NAMES: Final = r"(?:null|\[[^\]]*+\])"
-_PRIMARY_KEY: Final = rf'"pkNames":{_NAMES},"isDdl":false'
-_ROW_TYPE: Final = '"type":"(?:INSERT|UPDATE|DELETE)"'
-_OLD: Final = r'"old":(?:null|\[null\]|\[(?P<old>\{.*\})\])'
-_DATA: Final = r'"data":\[(?P<data>\{.*\})\]'
-_TICDC_START: Final = (
-    r'"id":0',
-    rf'(?P<head>"database":{_NAME},"table":{_NAME},{_PRIMARY_KEY},{_ROW_TYPE})',
-    rf'"es":(?P<es>{_NUMBER})',
-    rf'"ts":(?P<ts>{_NUMBER})',
-    '"sql":""',
-    r'"sqlType":(?P<sql_types>\{[^}]*+\})',
-    r'"mysqlType":(?P<mysql_types>\{[^}]*+\})',
-)
-_TICDC_END: Final = rf'(?:,"_tidb":\{{"commitTs":(?P<commit_ts>{_NUMBER})\}})?+'
-
-# `(?>...)` keeps what it matched first. Without it, a bad message could make the
-# pattern try every pair of places at which `old` and `data` might end.
-_LAYOUTS: Final = (
-    # TiCDC, as its encoder of version 8.5 and 9.0 writes.
-    _layout(*_TICDC_START, rf'(?>{_OLD},(?="data"))' + _DATA + _TICDC_END),
-    # TiCDC, as the samples of its reference show.
-    _layout(*_TICDC_START, rf'(?>{_DATA},(?="old"))' + _OLD + _TICDC_END),
-    # Official Canal: fields in the order of their names. Of its messages of many rows,
-    # the pattern of a row will match none.
-    _layout(
-        rf'(?:"_tidb":\{{"commitTs":(?P<commit_ts>{_NUMBER})\}},)?+'
-        rf'(?>{_DATA},(?="database"))(?P<head_database>"database":{_NAME})',
-        rf'"es":(?P<es>{_NUMBER})(?:,"gtid":"[^"\\]*+")?+',
-        rf'"id":{_NUMBER}',
-        '"isDdl":false',
-        r'"mysqlType":(?P<mysql_types>\{[^}]*+\})',
-        rf'(?>{_OLD},(?="pkNames"))(?P<head_names>"pkNames":{_NAMES})',
-        '"sql":""',
-        r'"sqlType":(?P<sql_types>\{[^}]*+\})',
-        rf'(?P<head_table>"table":{_NAME})',
-        rf'"ts":(?P<ts>{_NUMBER})',
-        rf"(?P<head_type>{_ROW_TYPE})",
-    ),
-)
-
-# msgspec has no fields of these names. They are checked the exact way.
-_UNUSUAL: Final = re.compile(r'["\\\x00-\x1f]')
-
-_UNICODE_ESCAPE: Final = (
-    r"u(?:[0-9abcefABCEF][0-9a-fA-F]{3}|[dD][0-7][0-9a-fA-F]{2}"
-    r"|[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})"
-)
-_LATIN1_ESCAPE: Final = "u00[0-9a-fA-F]{2}"
-
-
-@lru_cache(maxsize=4096)
-def _row_pattern(
-    columns: tuple[tuple[str, bool], ...],
-    *,
-    escaped: bool = False,
-    partial: bool = False,
-) -> _FullMatch:
-    """Compile the pattern of a row.
-
-    Args:
-        columns: Name of each column, and whether it is binary: its characters then
-            stand for bytes, so that U+00FF is the last one allowed.
-        escaped: Allow backslash escapes. If not, the row must have no backslash.
-        partial: Columns may be left out.
-
-    Returns:
-        The ``fullmatch`` of the pattern.
-    """
-    members = []
-    for name, is_binary in columns:
-        # In UTF-8 the characters above U+00FF begin with one of these bytes.
-        not_latin1 = r"\xc4-\xff" if is_binary else ""
-        if escaped:
-            character = rf'[^"\\{not_latin1}]*+'
-            unicode = _LATIN1_ESCAPE if is_binary else _UNICODE_ESCAPE
-            text = rf'{character}(?:\\(?:["\\/bfnrt]|{unicode}){character})*+'
-        else:
-            text = f'[^"{not_latin1}]*+'
-        key = re.escape(_json_text(name))
-        members.append(f'{key}:(?:"{text}"|null)')
-    if partial:
-        # A comma stands between two members: after each but the last one.
-        some = "".join(rf"(?:{member}(?:,|(?=\}})))?+" for member in members)
-        pattern = rf"\{{{some}(?<!,)\}}"
-    else:
-        pattern = r"\{" + ",".join(members) + r"\}"
-    return re.compile(pattern.encode()).fullmatch
-
-
-def _types_decoder(types: Mapping[str, str]) -> Callable[[bytes], object]:
-    """Return a decoder that accepts a ``mysqlType`` with just these members.
-
-    It also accepts a member twice; then the text is longer.
-    """
-    fields = [(f"type_{i}", Literal[text]) for i, text in enumerate(types.values())]
-    names = {f"type_{i}": name for i, name in enumerate(types)}
-    struct = msgspec.defstruct(
-        "MysqlType", fields, rename=names, forbid_unknown_fields=True, gc=False
-    )
-    return msgspec.json.Decoder(struct).decode
-
-
-class _Source:
-    """The messages of one table and one event type, and the templates they fit."""
-
-    __slots__ = (
-        "_old_allowed",
-        "_old_required",
-        "_seen",
-        "_templates",
-        "_templates_by_length",
-        "_templates_by_types",
-        "event_type",
-        "primary_key",
-        "source_database",
-        "source_table",
-    )
-
-    # A template takes milliseconds to make, as much as many messages read exactly.
-    _WORTH_A_TEMPLATE: Final = 100
-    # Go writes a map of up to 8 members in one of 8 orders, a larger one in any.
-    _MAX_TYPES: Final = 64
-    _MAX_SQL_TYPES: Final = 256
-    _MAX_TEMPLATES: Final = 64
-
-    def __init__(self, database: str, table: str, kind: str, key: str | None) -> None:
-        self.source_database = database
-        self.source_table = table
-        self.event_type = kind
-        self.primary_key = key
-        self._old_required = kind == "UPDATE"
-        self._old_allowed = kind != "INSERT"
-        self._seen = 0
-        self._templates: dict[tuple[object, ...], RowTemplate] = {}
-        self._templates_by_length: dict[int, RowTemplate] = {}
-        self._templates_by_types: dict[bytes, RowTemplate] = {}
-
-    def recognise(
-        self, sql_types: bytes, mysql_types: bytes, data: bytes, old: bytes | None
-    ) -> RowTemplate | None:
-        """Return the template that the pieces of a message fit."""
-        template = self._templates_by_types.get(mysql_types) or self._recall(
-            mysql_types
-        )
-        if template is None or not template.matches(data):
-            # A DDL can change the order of the columns and nothing else.
-            template = self._learn(mysql_types, data)
-            if template is None or not template.matches(data):
-                return None
-        if sql_types not in template.sql_types and not self._accepts_sql_types(
-            template, sql_types
-        ):
-            return None
-        if old is None:
-            return None if self._old_required else template
-        if self._old_allowed and (template.matches(old) or template.matches_part(old)):
-            return template
-        return None
-
-    def _recall(self, mysql_types: bytes) -> RowTemplate | None:
-        """Return the template of these types, if they came in another order before."""
-        template = self._templates_by_length.get(len(mysql_types))
-        if template is None:
-            return None
-        try:
-            template.check_types(mysql_types)
-        except msgspec.MsgspecError:
-            return None
-        self._remember(mysql_types, template)
-        return template
-
-    def _learn(self, mysql_types: bytes, data: bytes) -> RowTemplate | None:
-        """Make a template from a message, or find the one made before."""
-        self._seen += 1
-        if self._seen < self._WORTH_A_TEMPLATE:
-            return None
-        try:
-            types = _strict_object(mysql_types, "$.mysqlType")
-            row = _strict_object(data, "$.data[0]")
-            _check_types(types)
-            _check_row(row, types, "$.data[0]")
-        except CdcDecodeError:
-            return None
-        columns = tuple(row)
-        # Compact text: then it has the length of every other order of its members.
-        if not columns or len(mysql_types) != len(_json_text(types).encode()):
-            return None
-        if any(_UNUSUAL.search(name) for name in types):
-            return None
-        key = (columns, *sorted(types.items()))
-        template = self._templates.get(key)
-        if template is None:
-            template = RowTemplate(self, types, columns)
-            if len(self._templates) >= self._MAX_TEMPLATES:
-                self._templates.clear()
-                self._templates_by_length.clear()
-                self._templates_by_types.clear()
-            self._templates[key] = template
-        self._templates_by_length[len(mysql_types)] = template
-        self._remember(mysql_types, template)
-        return template
-
-    def _accepts_sql_types(self, template: RowTemplate, sql_types: bytes) -> bool:
-        """Check a ``sqlType`` that the template has not met, and keep it."""
-        try:
-            _check_sql_types(_strict_object(sql_types, "$.sqlType"))
-        except CdcDecodeError:
-            return False
-        if len(template.sql_types) >= self._MAX_SQL_TYPES:
-            template.sql_types.clear()
-        template.sql_types.add(sql_types)
-        return True
-
-    def _remember(self, mysql_types: bytes, template: RowTemplate) -> None:
-        known = self._templates_by_types
-        if len(known) < self._MAX_TYPES or mysql_types in known:
-            known[mysql_types] = template
-
-
-_MAX_SOURCES: Final = 10_000
-_sources: Final[dict[_Head, _Source]] = {}
-
-
-def _source_of(head: _Head) -> _Source | None:
-    """Return the source for the fields that name it, checking them the first time."""
-    text = head if isinstance(head, bytes) else b",".join(head)
-    try:
-        fields = _strict_object(b"{" + text + b"}", "$")
-        database, table, kind = (
-            _string(fields, name) for name in ("database", "table", "type")
-        )
-        source = _Source(database, table, kind, _primary_key(fields))
-    except CdcDecodeError:
-        return None
-    # These and no others, so the pattern cut the text where the fields end.
-    if fields.keys() - {"isDdl", "pkNames"} != {"database", "table", "type"}:
-        return None
-    if len(_sources) >= _MAX_SOURCES:
-        _sources.clear()
-    _sources[head] = source
-    return source
-
-
-_CONTROL: Final = re.compile(rb"[\x00-\x1f]")
-
-
-def is_plain(value: bytes) -> bool:
-    """Whether a message is valid UTF-8 without control characters."""
-    if _CONTROL.search(value) is not None:
-        return False
-    try:
-        value.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def match_row(value: bytes) -> CompactRow | None:
-    """Recognise a message of one row.
-
-    Args:
-        value: A message for which `is_plain` holds.
-
-    Returns:
-        The row, or ``None``: then the message is something else, or malformed, or the
-        first of its table, and `read_canal_json` tells.
-    """
-    if len(value) > MAX_MESSAGE_BYTES:
-        return None
-    for layout in _LAYOUTS:
-        match = layout.fullmatch(value)
-        if match is not None:
-            break
-    else:
-        return None
-    head, es, ts, sql_types, mysql_types, old, data, commit_ts = layout.pieces(match)
-    source = _sources.get(head) or _source_of(head)
-    if source is None:
-        return None
-    template = source.recognise(sql_types, mysql_types, data, old)
-    if template is None:
-        return None
-    return template, es, ts, data, old, commit_ts
-
-
-def _message_of(row: CompactRow) -> CanalJsonMessage:
-    template, es, ts, data, old, commit_ts = row
-    return CanalJsonMessage(
-        event_kind="row",
-        source_database=template.source_database,
-        source_table=template.source_table,
-        event_type=template.event_type,
-        commit_ts=None if commit_ts is None else int(commit_ts),
-        es_ms=int(es),
-        ts_ms=int(ts),
-        primary_key=template.primary_key,
-        column_types=template.column_types,
-        images=(CanalJsonImage(data, old),),
-    )
-
-
-# --------------------------------------------------------------- the exact way
-
-_Json = Mapping[str, Any]
-
-
-def read_exactly(value: bytes | None) -> CanalJsonMessage:
-    """Decode any message, or say what is wrong with it.
-
-    Args:
-        value: The value of the Kafka record.
-
-    Returns:
-        The same as `read_canal_json`, which tries `match_row` before.
     """
     message = CanalJsonMessage()
     try:
@@ -747,7 +297,7 @@ def _primary_key(fields: _Json) -> str | None:
     for index, name in enumerate(names):
         if not isinstance(name, str):
             raise _wrong_type("str", name, f"$.pkNames[{index}]")
-    return _json_text(names)
+    return json_text(names)
 
 
 def _check_sql_types(codes: object) -> None:
@@ -787,7 +337,7 @@ def _check_row(row: object, types: Mapping[str, str], path: str) -> None:
             continue
         if not isinstance(text, str):
             raise _wrong_type("str | null", text, _member(path, name))
-        if not text.isascii() and _is_binary(types[name]) and max(text) > "\xff":
+        if not text.isascii() and is_binary(types[name]) and max(text) > "\xff":
             raise CdcDecodeError(
                 "not_latin1",
                 _member(path, name),
@@ -812,7 +362,7 @@ def _base_type(text: str) -> str | None:
 
 
 @lru_cache(maxsize=65_536)
-def _is_binary(text: str) -> bool:
+def is_binary(text: str) -> bool:
     """Whether the values of a type are bytes, each written as one character.
 
     The base name decides. The rest may say anything: ``enum('blob','binary')``.
@@ -826,7 +376,7 @@ def _column_types(
 ) -> str:
     """Return the types in the order of the columns, then those of no column."""
     others = sorted(types.keys() - columns)
-    return _json_text({name: types[name] for name in (*columns, *others)})
+    return json_text({name: types[name] for name in (*columns, *others)})
 
 
 # ------------------------------------------------------------------- strict JSON
@@ -879,7 +429,7 @@ _BRACKET: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
 _JSON_SPACE: Final = " \t\n\r"
 
 
-def _strict_object(value: bytes, path: str) -> dict[str, Any]:
+def strict_object(value: bytes, path: str) -> dict[str, Any]:
     """Parse one object of a message by itself."""
     document = _parse(value)
     if not isinstance(document, dict):
@@ -1081,12 +631,13 @@ def _type_name(value: object) -> str:
 
 def _member(path: str, name: str) -> str:
     name = _shorten(name)
-    return f"{path}.{name}" if name.isidentifier() else f"{path}[{_json_text(name)}]"
+    return f"{path}.{name}" if name.isidentifier() else f"{path}[{json_text(name)}]"
 
 
 def _shorten(text: str) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _json_text(value: object) -> str:
+def json_text(value: object) -> str:
+    """Return compact JSON, as the producers write it."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
