@@ -73,10 +73,7 @@
     {%- endif -%}
     {%- set rows = adapter.query_once(
         'select min(change_sequence) as since from ' ~ ref('changes')
-        ~ ' where kafka_topic = ' ~ sql_text(config.get('topic'))
-        ~ ' and source_database = ' ~ sql_text(config.get('source_database'))
-        ~ ' and source_table = ' ~ sql_text(config.get('source_table'))
-        ~ ' and ' ~ is_unapplied(),
+        ~ ' where ' ~ is_of_table() ~ ' and ' ~ is_unapplied(),
         snapshot_id(built_relation('change_log')) ~ snapshot_id(built_relation('resolved_cuts'))
     ) -%}
     history.is_current or history._cdc_valid_to_sequence >= '{{ (rows[0].since or '').split('.')[0] }}'
@@ -102,10 +99,7 @@
         snapshot_id(relation)
     ) -%}
     {%- set sequences = [] -%}
-    {%- for row in rows
-        if row.kafka_topic == config.get('topic')
-        and row.source_database == config.get('source_database')
-        and row.source_table == config.get('source_table') -%}
+    {%- for row in rows if bears_name(row, row.valid_from_sequence) -%}
         {%- do sequences.append(row.valid_from_sequence) -%}
     {%- endfor -%}
     {{ return(sequences) }}
@@ -126,14 +120,12 @@
         ~ ' from ' ~ relation,
         snapshot_id(relation)
     ) -%}
-    {%- for row in rows
-        if row.kafka_topic == config.get('topic')
-        and row.source_database == config.get('source_database')
-        and row.source_table == config.get('source_table') -%}
-        {{ return(
-            row.last_batch_id | int > state.batch_id
-            or ('.' not in row.last_sequence and row.last_sequence >= state.cut_sequence)
-        ) }}
+    {%- set found = [] -%}
+    {%- for row in rows if bears_name(row) and (
+        row.last_batch_id | int > state.batch_id
+        or ('.' not in row.last_sequence and row.last_sequence >= state.cut_sequence)
+    ) -%}
+        {%- do found.append(row) -%}
     {%- endfor -%}
-    {{ return(false) }}
+    {{ return(found | length > 0) }}
 {% endmacro %}

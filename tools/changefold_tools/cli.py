@@ -52,17 +52,24 @@ def _models(project: Path, console: Console, *, check: bool) -> int:
     outcome = make_models(project, schema, check=check)
     for path in outcome.written:
         console.print(f"{'stale' if check else 'wrote'}    {path}", highlight=False)
+    for path in outcome.removed:
+        console.print(f"{'stale' if check else 'removed'}  {path}", highlight=False)
     for path, difference in outcome.edited.items():
         console.print(f"edited   {path}: left as it is", highlight=False)
         console.print(difference, highlight=False, markup=False)
     for path in outcome.orphaned:
-        console.print(f"orphaned {path}: its table is gone", highlight=False)
+        console.print(f"orphaned {path}: edited, and of no table", highlight=False)
+    stale = len(outcome.written) + len(outcome.removed)
+    changed = (
+        f"{stale} stale"
+        if check
+        else f"{len(outcome.written)} written, {len(outcome.removed)} removed"
+    )
     console.print(
-        f"{len(outcome.written)} {'stale' if check else 'written'}, "
-        f"{len(outcome.unchanged)} unchanged, {len(outcome.edited)} edited, "
+        f"{changed}, {len(outcome.unchanged)} unchanged, {len(outcome.edited)} edited, "
         f"{len(outcome.orphaned)} orphaned"
     )
-    return 1 if check and (outcome.written or outcome.orphaned) else 0
+    return 1 if check and (stale or outcome.orphaned) else 0
 
 
 def _summary(project: Path, console: Console) -> int:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from changefold.mysql_text import to_mysql_text
 from changefold.mysql_types import MySqlType, parse_mysql_type
-from changefold_tools.models import schema_versions, shapes_of
+from changefold_tools.models import source_shapes
 from changefold_tools.render import model_name
+from changefold_tools.shapes import TableName
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,11 +30,11 @@ class _Layout:
     columns: list[tuple[str, str, MySqlType]]
 
 
-def _layouts(shape: TableShape, versions: list[dict[str, Any]]) -> list[_Layout]:
+def _layouts(shape: TableShape) -> list[_Layout]:
     by_id = {
         life.column_id: name for name, lives in shape.columns.items() for life in lives
     }
-    if not versions:
+    if not shape.versions:
         return [
             _Layout(
                 "",
@@ -53,7 +54,7 @@ def _layouts(shape: TableShape, versions: list[dict[str, Any]]) -> list[_Layout]
                 if column["generated"] != "virtual"
             ],
         )
-        for version in versions
+        for version in shape.versions
         if version["columns"]
     ]
 
@@ -100,66 +101,81 @@ def _moment(sequence: str) -> dict[str, int | None]:
 
 
 def export_table(
-    spark: SparkSession,
-    relation: str,
-    shape: TableShape,
-    versions: list[dict[str, Any]],
+    spark: SparkSession, relation: str, shape: TableShape
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the lines of one table: ("current" or "history", line).
+
+    A row of a table that is renamed ends under the old name and begins under the new.
 
     Args:
         spark: The session.
         relation: Name of the history table.
-        shape: What the table's columns are over time.
-        versions: Rows of ``table_schemas`` for it, in order; empty if no DDL was seen.
+        shape: What the table's columns and names are over time.
     """
-    layouts = _layouts(shape, versions)
-    named = {"database": shape.database, "table": shape.table}
-    previous: Row | None = None
-    key_before: tuple[Any, ...] | None = None
-    pk_before: dict[str, Any] = {}
+    layouts = _layouts(shape)
+    names = shape.names or [TableName(shape.database, shape.table)]
+    previous: _Piece | None = None
     for row in _sorted_rows(spark, relation, shape.key_columns):
         key = tuple(_plain(row[name]) for name in shape.key_columns)
-        since = row["_cdc_valid_from_sequence"]
-        layout = [item for item in layouts if item.since <= since][-1]
-        image = _image(row, layout)
-        names = {column: name for name, column, _ in layout.columns}
-        pk = {names[name]: image[names[name]] for name in shape.key_columns}
-        continues = (
-            previous is not None
-            and key == key_before
-            and previous["_cdc_valid_to_sequence"] == since
-        )
-        if previous is not None and not continues:
-            yield from _end(named, pk_before, previous)
-        yield (
-            "history",
-            {
-                **named,
-                "pk": pk,
-                **_moment(since),
-                "op": "U" if continues else "I",
-                "row": image,
-            },
-        )
-        if row["is_current"]:
-            yield "current", {**named, "row": image}
-        previous, key_before, pk_before = row, key, pk
+        for since, until, name in _pieces(row, names):
+            layout = [item for item in layouts if item.since <= since][-1]
+            image = _image(row, layout)
+            sources = {column: source for source, column, _ in layout.columns}
+            pk = {sources[part]: image[sources[part]] for part in shape.key_columns}
+            piece = _Piece(
+                key, {"database": name.database, "table": name.table}, pk, until
+            )
+            continues = (
+                previous is not None
+                and (key, piece.named) == (previous.key, previous.named)
+                and previous.until == since
+            )
+            if previous is not None and not continues:
+                yield from _end(previous)
+            line = {**piece.named, "pk": pk, **_moment(since)}
+            yield "history", {**line, "op": "U" if continues else "I", "row": image}
+            if until is None:
+                yield "current", {**piece.named, "row": image}
+            previous = piece
     if previous is not None:
-        yield from _end(named, pk_before, previous)
+        yield from _end(previous)
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """The part of a version that lies under one name."""
+
+    key: tuple[Any, ...]
+    named: dict[str, str]
+    pk: dict[str, Any]
+    until: str | None
+
+
+def _pieces(
+    row: Row, names: list[TableName]
+) -> Iterator[tuple[str, str | None, TableName]]:
+    """Cut a version where its table got another name: since, until, name."""
+    since, until = row["_cdc_valid_from_sequence"], row["_cdc_valid_to_sequence"]
+    for name in names:
+        start = max(since, name.since or "")
+        end = min(until or _EVER, name.until or _EVER)
+        if start < end:
+            yield start, None if end == _EVER else end, name
+
+
+_EVER: Final = "~"
+"""Sorts behind every sequence."""
 
 
 def _plain(value: Any) -> Any:  # a key value of any type
     return bytes(value) if isinstance(value, bytearray) else value
 
 
-def _end(
-    named: dict[str, Any], pk: dict[str, Any], row: Row
-) -> Iterator[tuple[str, dict[str, Any]]]:
+def _end(piece: _Piece) -> Iterator[tuple[str, dict[str, Any]]]:
     """The deletion that ended a key's last version, if one did."""
-    until = row["_cdc_valid_to_sequence"]
-    if until is not None:
-        yield "history", {**named, "pk": pk, **_moment(until), "op": "D", "row": None}
+    if piece.until is not None:
+        line = {**piece.named, "pk": piece.pk, **_moment(piece.until)}
+        yield "history", {**line, "op": "D", "row": None}
 
 
 def export_tables(spark: SparkSession, schema: str, folder: Path) -> None:
@@ -171,19 +187,16 @@ def export_tables(spark: SparkSession, schema: str, folder: Path) -> None:
         folder: Folder for the two files; made if missing.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    versions = schema_versions(spark, schema)
     built = {row.tableName for row in spark.sql(f"show tables in `{schema}`").collect()}
     with (
         (folder / "current.ndjson").open("w", encoding="utf-8") as current,
         (folder / "history.ndjson").open("w", encoding="utf-8") as history,
     ):
         files = {"current": current, "history": history}
-        for name, shape in sorted(shapes_of(spark, schema, versions).items()):
-            table = f"scd2_{model_name(shape.database, shape.table)}"
+        for shape in source_shapes(spark, schema):
+            table = f"scd2_{model_name(shape)}"
             if table not in built:
                 continue
             relation = f"`{schema}`.`{table}`"
-            for kind, line in export_table(
-                spark, relation, shape, versions.get(name, [])
-            ):
+            for kind, line in export_table(spark, relation, shape):
                 files[kind].write(json.dumps(line, ensure_ascii=False) + "\n")

@@ -13,7 +13,7 @@ from changefold_tools.session import run_dbt, spark_session
 from changefold_tools.shapes import (
     TableShape,
     shape_from_messages,
-    shape_from_versions,
+    shapes_from_versions,
 )
 from changefold_tools.sources import declared_topics, render_sources
 from changefold_tools.types import TypeSeed
@@ -30,63 +30,57 @@ LEDGER: Final = "models/generated.json"
 
 @dataclass
 class Outcome:
-    """What `write_models` did, as paths below the project."""
+    """What `write_models` did, as paths below the project.
+
+    Attributes:
+        written: New, or new text.
+        removed: Of a table that now has another name, or is declared no more.
+        unchanged: Up to date.
+        edited: By a person; with the difference to what would be written.
+        orphaned: Edited by a person, and of no table any more.
+    """
 
     written: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)
     edited: dict[str, str] = field(default_factory=dict)
     orphaned: list[str] = field(default_factory=list)
 
 
-TableKey = tuple[str, str, str]
-"""Topic, database and table."""
-
-
-def schema_versions(
-    spark: SparkSession, schema: str
-) -> dict[TableKey, list[dict[str, Any]]]:
-    """Return the rows of the model ``table_schemas`` for each table, in order.
-
-    Args:
-        spark: The session.
-        schema: Schema of the project's tables.
-    """
-    versions: dict[TableKey, list[dict[str, Any]]] = {}
-    for row in spark.sql(
-        f"select * from `{schema}`.table_schemas "  # our own schema
-        "order by valid_from_sequence nulls first, schema_version"
-    ).collect():
-        name = (row.kafka_topic, row.source_database, row.source_table)
-        versions.setdefault(name, []).append(row.asDict(recursive=True))
-    return versions
-
-
-def shapes_of(
-    spark: SparkSession, schema: str, versions: dict[TableKey, list[dict[str, Any]]]
-) -> dict[TableKey, TableShape]:
+def source_shapes(spark: SparkSession, schema: str) -> list[TableShape]:
     """Return the shape of every source table that has changes or a schema.
 
     Args:
         spark: The session.
         schema: Schema of the project's tables.
-        versions: What `schema_versions` returned.
     """
-    shapes = {
-        name: shape_from_versions(known)
-        for name, known in versions.items()
-        if any(version["columns"] for version in known)
-    }
+    versions: dict[str, list[dict[str, Any]]] = {}
     for row in spark.sql(
-        f"select * from `{schema}`.source_tables"
-    ).collect():  # our own schema
-        name = (row.kafka_topic, row.source_database, row.source_table)
-        if name not in shapes:
-            shapes[name] = shape_from_messages(
-                *name,
-                types=json.loads(row.column_types or "{}"),
-                key=json.loads(row.primary_key or "null") or [],
+        f"select * from `{schema}`.table_schemas "  # our own schema
+        "order by valid_from_sequence nulls first, schema_version"
+    ).collect():
+        versions.setdefault(row.kafka_topic, []).append(row.asDict(recursive=True))
+    shapes = [
+        shape for known in versions.values() for shape in shapes_from_versions(known)
+    ]
+    for row in spark.sql(
+        f"select * from `{schema}`.source_tables"  # our own schema
+    ).collect():
+        if not any(
+            shape.topic == row.kafka_topic
+            and shape.is_named(row.source_database, row.source_table)
+            for shape in shapes
+        ):
+            shapes.append(
+                shape_from_messages(
+                    row.kafka_topic,
+                    row.source_database,
+                    row.source_table,
+                    types=json.loads(row.column_types or "{}"),
+                    key=json.loads(row.primary_key or "null") or [],
+                )
             )
-    return shapes
+    return sorted(shapes, key=lambda shape: (shape.topic, shape.database, shape.table))
 
 
 def render_models(shapes: Iterable[TableShape], seed: TypeSeed) -> dict[str, str]:
@@ -141,7 +135,17 @@ def write_models(files: dict[str, str], project: Path, *, check: bool) -> Outcom
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_text(text)
         ledger[path] = _digest(text)
-    outcome.orphaned = sorted(path for path in ledger if path not in files)
+    for path in sorted(ledger.keys() - files.keys()):
+        target = project / path
+        if not target.exists():
+            del ledger[path]
+        elif ledger[path] != _digest(target.read_text()):
+            outcome.orphaned.append(path)
+        else:
+            outcome.removed.append(path)
+            if not check:
+                target.unlink()
+                del ledger[path]
     if not check:
         ledger_path.write_text(
             json.dumps(dict(sorted(ledger.items())), indent=1) + "\n"
@@ -157,11 +161,9 @@ def update_models(project: Path, schema: str, *, check: bool) -> Outcome:
         schema: Schema of the tables.
         check: Write nothing, only tell.
     """
-    spark = spark_session()
-    shapes = shapes_of(spark, schema, schema_versions(spark, schema))
     seed = TypeSeed(project / "seeds" / "mysql_types.csv")
     files = render_sources(declared_topics(project))
-    files |= render_models([shapes[name] for name in sorted(shapes)], seed)
+    files |= render_models(source_shapes(spark_session(), schema), seed)
     return write_models(files, project, check=check)
 
 

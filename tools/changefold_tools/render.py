@@ -45,13 +45,17 @@ class ReservedNameError(ValueError):
     """A source column bears a name that a history table needs itself."""
 
 
-def model_name(database: str, table: str) -> str:
+def model_name(shape: TableShape) -> str:
     """Return the part of a model's name that stands for a source table.
 
     A name of lower-case letters, digits and single underscores stays; any other gets
     a short hash, so that two names never give one file.
     """
-    return f"{_slug(database)}__{_slug(table)}"
+    name = f"{_slug(shape.database)}__{_slug(shape.table)}"
+    if shape.is_past:
+        # Its DROP, as a moment that no other table of the name can share.
+        name += f"__until_{shape.names[-1].until}"
+    return name
 
 
 def _slug(name: str) -> str:
@@ -106,7 +110,7 @@ class TableModels:
     def __init__(self, shape: TableShape, seed: TypeSeed) -> None:
         self.shape = shape
         self._seed = seed
-        self.name = model_name(shape.database, shape.table)
+        self.name = model_name(shape)
         clash = [name for name in shape.columns if name.lower() in VERSION_COLUMNS]
         if clash:
             raise ReservedNameError(
@@ -166,15 +170,14 @@ class TableModels:
                 f"    source_database={_jinja_text(shape.database)},\n"
                 f"    source_table={_jinja_text(shape.table)},\n"
                 f"    key_columns={_jinja_list(shape.key_columns, 4)},\n"
+                f"{self._names()}"
                 "    partition_by=['is_current'],\n"
                 ") }}\n\n"
                 "with\n\n"
                 "changes as (\n\n"
                 "    select * from {{ ref('changes') }}\n"
                 "    where\n"
-                f"        kafka_topic = {{{{ sql_text({_jinja_text(shape.topic)}) }}}}\n"
-                f"        and source_database = {{{{ sql_text({_jinja_text(shape.database)}) }}}}\n"
-                f"        and source_table = {{{{ sql_text({_jinja_text(shape.table)}) }}}}\n"
+                "        {{ is_of_table() }}\n"
                 "        and {{ is_unapplied() }}\n\n"
                 "),\n\n"
             ),
@@ -200,6 +203,21 @@ class TableModels:
             ),
         ]
         return "".join(parts)
+
+    def _names(self) -> str:
+        """The names over time, as a setting of the model; nothing for a lasting one."""
+        if not self.shape.names:
+            return ""
+        entries = []
+        for name in self.shape.names:
+            parts = {"database": name.database, "table": name.table}
+            parts |= {"since": name.since} if name.since else {}
+            parts |= {"until": name.until} if name.until else {}
+            shown = ", ".join(
+                f"'{key}': {_jinja_text(part)}" for key, part in parts.items()
+            )
+            entries.append(f"        {{{shown}}},\n")
+        return "    names_over_time=[\n" + "".join(entries) + "    ],\n"
 
     @property
     def _fallible(self) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from changefold.mysql_types import MySqlType, parse_mysql_type
@@ -43,11 +44,35 @@ class Incarnation:
         return self.types[-1][1]
 
 
-@dataclass
-class TableShape:
-    """A table as its model needs it.
+@dataclass(frozen=True)
+class TableName:
+    """A name that a table bears for a time.
 
     Attributes:
+        since: Sequence of the DDL that gave it, exclusive; None from the beginning.
+        until: Sequence of the DDL that took it, inclusive; None while it holds.
+    """
+
+    database: str
+    table: str
+    since: str | None = None
+    until: str | None = None
+
+
+@dataclass
+class TableShape:
+    """A table as its model needs it: the lives that ended under one name.
+
+    A life goes from CREATE to DROP, and keeps its history when it is renamed. Lives of
+    one name follow each other.
+
+    Attributes:
+        database: The last name's.
+        table: The last name's.
+        names: The names that its changes bear, if that is more than the last name.
+        is_past: It is gone, and another life of that name overlaps: it gets a model of
+            its own.
+        versions: Rows of the model ``table_schemas`` that it was made from.
         columns: Model column -> its incarnations, which do not overlap in time.
         live: The columns that the table has now, in order.
         key_columns: The columns that identify a row.
@@ -67,13 +92,91 @@ class TableShape:
     rewritten_at: list[str]
     reshaped_at: list[str]
     partial: str = ""
+    names: list[TableName] = field(default_factory=list)
+    is_past: bool = False
+    versions: list[dict[str, Any]] = field(default_factory=list)
+
+    def is_named(self, database: str, table: str) -> bool:
+        """Whether its changes bear a name, at any time."""
+        return (database, table) in {
+            (self.database, self.table),
+            *((name.database, name.table) for name in self.names),
+        }
+
+
+def shapes_from_versions(versions: list[dict[str, Any]]) -> list[TableShape]:
+    """Return the shapes of all tables of a topic.
+
+    Args:
+        versions: Rows of the model ``table_schemas`` of the topic, in order.
+    """
+    lives: dict[str, list[dict[str, Any]]] = {}
+    for version in versions:
+        lives.setdefault(version["table_uid"], []).append(version)
+    groups: dict[tuple[str, str], list[list[dict[str, Any]]]] = {}
+    past: list[list[dict[str, Any]]] = []
+    for life in sorted(lives.values(), key=_end_of_life):
+        if not any(version["columns"] for version in life):
+            continue
+        last = life[-1]
+        group = groups.setdefault((last["source_database"], last["source_table"]), [])
+        if group and _end_of_life(group[-1]) > (life[0]["valid_from_sequence"] or ""):
+            past.append(group.pop())
+        group.append(life)
+    bearers = Counter(
+        (name.database, name.table)
+        for life in lives.values()
+        for name in _names_of_life(life)
+    )
+    shapes = []
+    for group in groups.values():
+        together = [version for life in group for version in life]
+        shape = shape_from_versions(together)
+        names = [name for life in group for name in _names_of_life(life)]
+        own = (shape.database, shape.table)
+        if {(name.database, name.table) for name in names} != {own} or bearers[
+            own
+        ] > len(names):
+            shape.names = names
+        shapes.append(shape)
+    for life in past:
+        shape = shape_from_versions(life)
+        shape.names = _names_of_life(life)
+        shape.is_past = True
+        shapes.append(shape)
+    return shapes
+
+
+def _end_of_life(versions: list[dict[str, Any]]) -> str:
+    """Sequence of the DROP; behind every sequence for a table that is there."""
+    last = versions[-1]
+    return str(last["valid_from_sequence"]) if last["is_dropped"] else "~"
+
+
+def _names_of_life(versions: list[dict[str, Any]]) -> list[TableName]:
+    """The names of a life, in order; the DROP of a table takes its name."""
+    names: list[TableName] = []
+    for version in versions:
+        since = version["valid_from_sequence"]
+        database, table = version["source_database"], version["source_table"]
+        is_named = bool(names) and names[-1].until is None
+        is_kept = is_named and (names[-1].database, names[-1].table) == (
+            database,
+            table,
+        )
+        if is_named and (version["is_dropped"] or not is_kept):
+            names[-1] = replace(names[-1], until=since)
+        if not version["is_dropped"] and not is_kept:
+            names.append(TableName(database, table, since))
+    # Of a swap by three renames at one moment, the name between holds for no row.
+    return [name for name in names if name.until is None or name.since != name.until]
 
 
 def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
     """Return the shape of a table from its schema versions.
 
     Args:
-        versions: Rows of the model ``table_schemas`` of one table name, in order.
+        versions: Rows of the model ``table_schemas`` of lives that follow each other.
     """
     incarnations: dict[str, Incarnation] = {}
     rewritten: set[str] = set()
@@ -126,6 +229,7 @@ def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
         partial=""
         if last["key_columns"]
         else "The table has no key: whole rows are told apart.",
+        versions=versions,
     )
 
 

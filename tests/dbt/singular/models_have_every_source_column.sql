@@ -1,14 +1,15 @@
 {{ config(severity='warn') }}
 
 {#
-    The generated models as this run has them, a row each; one without a name keeps the
-    list from being empty.
+    The generated models of tables that are there, as this run has them, a row each; one
+    without a name keeps the list from being empty.
 #}
 {%- set rows = ["('', '', '', '', array(''))"] -%}
 {%- for node in (graph.nodes.values() if execute else [])
     if node.resource_type == 'model'
     and node.name.startswith('scd2_')
-    and node.config.get('source_table') -%}
+    and node.config.get('source_table')
+    and not (node.config.get('names_over_time') or [{}])[-1].get('until') -%}
     {%- set names = [] -%}
     {%- for name in node.columns -%}
         {%- do names.append('lower(' ~ sql_text(name) ~ ')') -%}

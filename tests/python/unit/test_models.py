@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,12 @@ from jinja2 import Environment, nodes
 
 from changefold_tools.models import write_models
 from changefold_tools.render import ReservedNameError, TableModels, model_name
-from changefold_tools.shapes import shape_from_messages, shape_from_versions
+from changefold_tools.shapes import (
+    TableShape,
+    shape_from_messages,
+    shape_from_versions,
+    shapes_from_versions,
+)
 from changefold_tools.sources import render_sources
 from changefold_tools.types import TypeSeed, common_type, message_type
 
@@ -43,6 +47,7 @@ def _version(since: str, columns: list[dict[str, Any]], **more: Any) -> dict[str
         "columns": columns,
         "key_columns": ["id"],
         "image_changes": [],
+        "is_dropped": False,
         **more,
     }
 
@@ -170,13 +175,17 @@ def test_names_from_a_topic_are_inert_in_sql_and_yml() -> None:
             assert "run_query" not in names
 
 
+def _bare(table: str) -> TableShape:
+    return shape_from_messages("t", "shop", table, {"id": "int"}, ["id"])
+
+
 def test_two_names_that_differ_only_in_odd_characters_get_two_files() -> None:
-    names = {model_name("db", name) for name in ("a b", "a_b", "a-b", "A_b", "Ä")}
+    names = {model_name(_bare(name)) for name in ("a b", "a_b", "a-b", "A_b", "Ä")}
     assert len(names) == 5
 
 
 def test_a_plain_name_keeps_its_file_name() -> None:
-    assert model_name("shop", "order_items") == "shop__order_items"
+    assert model_name(_bare("order_items")) == "shop__order_items"
 
 
 def test_a_column_with_a_name_of_ours_is_refused_by_name() -> None:
@@ -206,13 +215,84 @@ def test_a_stale_file_is_written_and_a_check_writes_nothing(tmp_path: Path) -> N
     assert (tmp_path / "models" / "a.sql").read_text() == "two\n"
 
 
-def test_a_file_whose_table_is_gone_is_told(tmp_path: Path) -> None:
+def test_a_file_whose_table_is_gone_goes_too(tmp_path: Path) -> None:
     (tmp_path / "models").mkdir()
     write_models({"models/a.sql": "one\n"}, tmp_path, check=False)
-    assert write_models({}, tmp_path, check=True).orphaned == ["models/a.sql"]
-    assert "models/a.sql" in json.loads(
-        (tmp_path / "models" / "generated.json").read_text()
+    assert write_models({}, tmp_path, check=True).removed == ["models/a.sql"]
+    assert (tmp_path / "models" / "a.sql").exists()
+    assert write_models({}, tmp_path, check=False).removed == ["models/a.sql"]
+    assert not (tmp_path / "models" / "a.sql").exists()
+
+
+def test_an_edited_file_whose_table_is_gone_stays_and_is_told(tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    write_models({"models/a.sql": "one\n"}, tmp_path, check=False)
+    (tmp_path / "models" / "a.sql").write_text("mine\n")
+    assert write_models({}, tmp_path, check=False).orphaned == ["models/a.sql"]
+    assert (tmp_path / "models" / "a.sql").read_text() == "mine\n"
+
+
+def _life(uid: str, *steps: tuple[str, str]) -> list[dict[str, Any]]:
+    """Versions of a table: (sequence, name) for each, "" for its DROP."""
+    versions = []
+    last = ""
+    for since, name in steps:
+        dropped = not name
+        last = name or last
+        versions.append(
+            _version(since, [ID], table_uid=uid, source_table=last, is_dropped=dropped)
+        )
+    return versions
+
+
+def _names(shape: TableShape) -> list[tuple[str, str | None, str | None]]:
+    return [(name.table, name.since, name.until) for name in shape.names]
+
+
+def test_a_renamed_table_keeps_its_history_under_the_new_name() -> None:
+    (shape,) = shapes_from_versions(_life("1", ("1", "a"), ("5", "b")))
+    assert shape.table == "b"
+    assert _names(shape) == [("a", "1", "5"), ("b", "5", None)]
+    text = TableModels(shape, SEED).history()
+    assert "{'database': 'shop', 'table': 'a', 'since': '1', 'until': '5'}" in text
+
+
+def test_two_tables_that_swap_their_names_swap_their_histories() -> None:
+    versions = [
+        *_life("1", ("1", "a"), ("5", "tmp"), ("5", "b")),
+        *_life("2", ("2", "b"), ("5", "a")),
+    ]
+    first, second = shapes_from_versions(versions)
+    assert (first.table, _names(first)) == ("b", [("a", "1", "5"), ("b", "5", None)])
+    assert (second.table, _names(second)) == ("a", [("b", "2", "5"), ("a", "5", None)])
+
+
+def test_a_table_created_anew_follows_the_one_that_was_dropped() -> None:
+    (shape,) = shapes_from_versions(
+        [*_life("1", ("1", "a"), ("3", "")), *_life("2", ("4", "a"))]
     )
+    assert shape.names == []
+
+
+def test_a_dropped_table_that_overlaps_its_successor_gets_its_own_model() -> None:
+    versions = [
+        *_life("1", ("1", "a"), ("6", "b")),
+        *_life("2", ("2", "b"), ("5", "")),
+    ]
+    past, present = sorted(
+        shapes_from_versions(sorted(versions, key=_since)),
+        key=lambda shape: not shape.is_past,
+    )
+    assert (model_name(past), _names(past)) == ("shop__b__until_5", [("b", "2", "5")])
+    assert (model_name(present), _names(present)) == (
+        "shop__b",
+        [("a", "1", "6"), ("b", "6", None)],
+    )
+
+
+def _since(version: dict[str, Any]) -> str:
+    since: str = version["valid_from_sequence"]
+    return since
 
 
 def test_a_table_of_another_tool_is_declared_where_it_is() -> None:
