@@ -70,8 +70,8 @@ class TableShape:
         database: The last name's.
         table: The last name's.
         names: The names that its changes bear, if that is more than the last name.
-        is_past: It is gone, and another life of that name overlaps: it gets a model of
-            its own.
+        is_past: It is gone, and another life of that name overlaps, or has another key:
+            it gets a model of its own.
         versions: Rows of the model ``table_schemas`` that it was made from.
         columns: Model column -> its incarnations, which do not overlap in time.
         live: The columns that the table has now, in order.
@@ -120,7 +120,7 @@ def shapes_from_versions(versions: list[dict[str, Any]]) -> list[TableShape]:
             continue
         last = life[-1]
         group = groups.setdefault((last["source_database"], last["source_table"]), [])
-        if group and _end_of_life(group[-1]) > (life[0]["valid_from_sequence"] or ""):
+        if group and not _can_follow(group[-1], life):
             past.append(group.pop())
         group.append(life)
     bearers = Counter(
@@ -151,6 +151,14 @@ def _end_of_life(versions: list[dict[str, Any]]) -> str:
     """Sequence of the DROP; behind every sequence for a table that is there."""
     last = versions[-1]
     return str(last["valid_from_sequence"]) if last["is_dropped"] else "~"
+
+
+def _can_follow(before: list[dict[str, Any]], versions: list[dict[str, Any]]) -> bool:
+    """Whether a life lies behind another, and its rows are told apart alike."""
+    return (
+        _end_of_life(before) <= (versions[0]["valid_from_sequence"] or "")
+        and before[-1]["key_columns"] == versions[-1]["key_columns"]
+    )
 
 
 def _names_of_life(versions: list[dict[str, Any]]) -> list[TableName]:

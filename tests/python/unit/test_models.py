@@ -290,6 +290,16 @@ def test_a_dropped_table_that_overlaps_its_successor_gets_its_own_model() -> Non
     )
 
 
+def test_a_table_created_anew_with_another_key_gets_a_model_of_its_own() -> None:
+    second = _life("2", ("4", "a"))
+    second[0]["key_columns"] = ["code"]
+    shapes = shapes_from_versions([*_life("1", ("1", "a"), ("3", "")), *second])
+    assert sorted(model_name(shape) for shape in shapes) == [
+        "shop__a",
+        "shop__a__until_3",
+    ]
+
+
 def _since(version: dict[str, Any]) -> str:
     since: str = version["valid_from_sequence"]
     return since
