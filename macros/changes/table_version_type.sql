@@ -28,6 +28,8 @@
         key_kind: string,
         ddl: string,
         row_effect: string,
+        key_changed: boolean,
+        partition_changes: string,
         image_changes: array<struct<
             column_id: int,
             kind: string,

@@ -13,6 +13,12 @@
             sequence since when, name), for those that were renamed.
         rewritten_at: change sequences of the DDLs that change what a row holds.
         ended_at: change sequences of the DDLs that end every row (TRUNCATE, DROP).
+        ended_where: pairs (change sequence, condition on the struct `image`) of the DDLs
+            that end some rows (TRUNCATE PARTITION).
+        arrivals: the rows that a DDL brings without row events (EXCHANGE PARTITION, or
+            another key), a list of mappings: at (change sequence), relation (what
+            `row_images` returned for the table they come from, which they leave then),
+            columns (of that relation's image) and where (a condition on `image`).
 
     Returns:
         A `select`: image (struct of strings), is_deleted, is_ddl, op, change_sequence
@@ -24,7 +30,7 @@
     Raises:
         A compiler error if a list of columns is empty.
 #}
-{% macro row_images(changes, columns, key_columns, renames={}, rewritten_at=[], ended_at=[]) -%}
+{% macro row_images(changes, columns, key_columns, renames={}, rewritten_at=[], ended_at=[], ended_where=[], arrivals=[]) -%}
     {%- if columns is string or not columns or key_columns is string or not key_columns -%}
         {{ exceptions.raise_compiler_error(
             "`row_images`: expected lists of names in `columns` and `key_columns`, got "
@@ -50,6 +56,11 @@
     {%- endfor -%}
     {%- for sequence in ended_at -%}
         {%- do ddl.append("named_struct('at', '" ~ sequence ~ "', 'ends', true)") -%}
+    {%- endfor -%}
+    {%- for sequence, condition in ended_where -%}
+        {%- do ddl.append(
+            'if(' ~ condition ~ ", named_struct('at', '" ~ sequence ~ "', 'ends', true), null)"
+        ) -%}
     {%- endfor %}
     with
 
@@ -82,12 +93,39 @@
             row_op = 'd' as is_deleted,
             row_op as op,
             change_sequence,
+            change_sequence as written_sequence,
+            false as is_ddl,
             commit_ts,
             batch_id,
             kafka_partition,
             kafka_offset,
             event_index
         from split
+        {%- for arrival in arrivals %}
+        union all
+        select
+            struct(
+                {%- for name in sent %}
+                {{ 'image.' ~ quoted(name) if name in arrival.columns else 'cast(null as string)' }} as {{ quoted(name) }}{{ ',' if not loop.last }}
+                {%- endfor %}
+            ) as image,
+            false as is_deleted,
+            'u' as op,
+            change_sequence,
+            change_sequence as written_sequence,
+            true as is_ddl,
+            commit_ts,
+            batch_id,
+            kafka_partition,
+            kafka_offset,
+            event_index
+        from {{ arrival.relation }}
+        where
+            is_deleted
+            and is_ddl
+            and change_sequence = '{{ arrival.at }}'
+            and {{ arrival.where or 'true' }}
+        {%- endfor %}
 
     )
     {%- if renames %},
@@ -111,11 +149,11 @@
     select
         image,
         is_deleted,
-        false as is_ddl,
+        is_ddl,
         op,
         change_sequence,
-        change_sequence as written_sequence,
-        change_sequence as held_at,
+        written_sequence,
+        concat(change_sequence, if(is_ddl, '~', '')) as held_at,
         commit_ts,
         batch_id,
         kafka_partition,
@@ -130,7 +168,13 @@
             *,
             lead(change_sequence) over (
                 partition by {{ key_texts | join(', ') }}
-                order by change_sequence, is_deleted desc, kafka_partition, kafka_offset, event_index
+                order by
+                    change_sequence,
+                    is_ddl,
+                    is_deleted desc,
+                    kafka_partition,
+                    kafka_offset,
+                    event_index
             ) as next_sequence
         from {{ keyed }}
 
@@ -144,7 +188,7 @@
             *,
             filter(
                 array_sort(array({{ ddl | join(', ') }})),
-                ddl -> ddl.at >= change_sequence
+                ddl -> if(is_ddl, ddl.at > change_sequence, ddl.at >= change_sequence)
                 and (next_sequence is null or ddl.at < next_sequence)
                 and not is_deleted
             ) as ddls
@@ -157,7 +201,7 @@
         select
             *,
             explode(concat(
-                array(named_struct('at', change_sequence, 'ends', is_deleted, 'is_ddl', false)),
+                array(named_struct('at', change_sequence, 'ends', is_deleted, 'is_ddl', is_ddl)),
                 transform(
                     filter(
                         ddls,
@@ -179,7 +223,7 @@
         moment.is_ddl,
         if(moment.is_ddl, if(moment.ends, 'd', 'u'), op) as op,
         moment.at as change_sequence,
-        change_sequence as written_sequence,
+        written_sequence,
         concat(moment.at, if(moment.is_ddl, '~', '')) as held_at,
         commit_ts,
         batch_id,

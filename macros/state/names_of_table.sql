@@ -16,12 +16,16 @@
 {#
     Condition: the change is one of the model's table.
 
+    Arguments:
+        names: names over time as `names_of_table` returns them; those of the model by
+            default.
+
     Returns:
         A condition on kafka_topic, source_database, source_table and change_sequence.
 #}
-{% macro is_of_table() -%}
-    {%- set names = [] -%}
-    {%- for name in names_of_table() -%}
+{% macro is_of_table(names=none) -%}
+    {%- set conditions = [] -%}
+    {%- for name in names or names_of_table() -%}
         {%- set parts = [
             'source_database = ' ~ sql_text(name.database),
             'source_table = ' ~ sql_text(name.table),
@@ -32,10 +36,10 @@
         {%- if name.until -%}
             {%- do parts.append("change_sequence <= '" ~ name.until ~ "'") -%}
         {%- endif -%}
-        {%- do names.append(parts | join(' and ')) -%}
+        {%- do conditions.append(parts | join(' and ')) -%}
     {%- endfor -%}
     kafka_topic = {{ sql_text(config.get('topic')) }}
-        and ({{ names | join(' or ') if names | length == 1 else '(' ~ names | join(') or (') ~ ')' }})
+        and ({{ conditions[0] if conditions | length == 1 else '(' ~ conditions | join(') or (') ~ ')' }})
 {%- endmacro %}
 
 

@@ -76,6 +76,8 @@ table_schemas as (
         version.ddl as ddl_sql,
         version.row_effect,
         version.image_changes,
+        version.key_changed,
+        version.partition_changes,
         version.previous_database,
         version.previous_table,
         version.reason

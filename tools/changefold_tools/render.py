@@ -16,7 +16,7 @@ from changefold_tools.types import ColumnType, TypeSeed, common_type
 
 if TYPE_CHECKING:
     from changefold.mysql_types import MySqlType
-    from changefold_tools.shapes import Incarnation, TableShape
+    from changefold_tools.shapes import Arrival, Incarnation, TableName, TableShape
 
 HEADER: Final = (
     "-- Written by `make models` from the schema of {origin}. Edit it if you must:\n"
@@ -88,6 +88,34 @@ def _jinja_list(texts: list[str], indent: int) -> str:
     return "[\n" + inner + ",\n" + " " * indent + "]"
 
 
+def _jinja_names(names: list[TableName], indent: int) -> str:
+    """Names over time, as the macro `names_of_table` returns them."""
+    entries = []
+    for name in names:
+        parts = {"database": name.database, "table": name.table}
+        parts |= {"since": name.since} if name.since else {}
+        parts |= {"until": name.until} if name.until else {}
+        shown = ", ".join(
+            f"'{key}': {_jinja_text(part)}" for key, part in parts.items()
+        )
+        entries.append(" " * (indent + 4) + f"{{{shown}}},\n")
+    return "[\n" + "".join(entries) + " " * indent + "]"
+
+
+def _arrival_lines(arrival: Arrival, relation: str) -> str:
+    """An entry of the argument `arrivals` of the macro `row_images`."""
+    columns = _jinja_list(list(arrival.shape.columns), 16)
+    where = "none" if arrival.condition is None else _jinja_text(arrival.condition)
+    return (
+        "            {\n"
+        f"                'at': {_jinja_text(arrival.at)},\n"
+        f"                'relation': '{relation}',\n"
+        f"                'columns': {columns},\n"
+        f"                'where': {where},\n"
+        "            },"
+    )
+
+
 def _image(name: str, struct: str = "image") -> str:
     """A column of a struct, inside a Jinja string."""
     return struct + ".`" + name.replace("`", "``") + "`"
@@ -145,7 +173,8 @@ class TableModels:
         )
 
     @property
-    def _origin(self) -> str:
+    def origin(self) -> str:
+        """Name of the source table, for a comment."""
         text = f"{self.shape.database}.{self.shape.table}"
         return re.sub(r"[^\w.$ -]", "?", text)
 
@@ -163,7 +192,7 @@ class TableModels:
         """Return the text of the history model."""
         shape = self.shape
         parts = [
-            HEADER.format(origin=self._origin),
+            HEADER.format(origin=self.origin),
             (
                 "{{ config(\n"
                 f"    topic={_jinja_text(shape.topic)},\n"
@@ -181,7 +210,8 @@ class TableModels:
                 "        and {{ is_unapplied() }}\n\n"
                 "),\n\n"
             ),
-            self._images(),
+            self._arrivals(""),
+            self._images(""),
             self._typed(),
             (
                 "checked as (\n\n"
@@ -208,16 +238,7 @@ class TableModels:
         """The names over time, as a setting of the model; nothing for a lasting one."""
         if not self.shape.names:
             return ""
-        entries = []
-        for name in self.shape.names:
-            parts = {"database": name.database, "table": name.table}
-            parts |= {"since": name.since} if name.since else {}
-            parts |= {"until": name.until} if name.until else {}
-            shown = ", ".join(
-                f"'{key}': {_jinja_text(part)}" for key, part in parts.items()
-            )
-            entries.append(f"        {{{shown}}},\n")
-        return "    names_over_time=[\n" + "".join(entries) + "    ],\n"
+        return f"    names_over_time={_jinja_names(self.shape.names, 4)},\n"
 
     @property
     def _fallible(self) -> list[str]:
@@ -233,7 +254,27 @@ class TableModels:
             )
         ]
 
-    def _images(self) -> str:
+    def _arrivals(self, prefix: str) -> str:
+        """The tables from which rows come by a DDL, up to that DDL."""
+        text = ""
+        for number, arrival in enumerate(self.shape.arrivals, start=1):
+            models = TableModels(arrival.shape, self._seed)
+            own = f"{prefix}arrived_{number}_"
+            names = _jinja_names(arrival.shape.names, 12)
+            text += (
+                f"-- What {models.origin} left to this table.\n"
+                f"{own}changes as (\n\n"
+                "    select * from {{ ref('changes') }}\n"
+                "    where\n"
+                f"        {{{{ is_of_table({names}) }}}}\n"
+                "        and not {{ is_increment() }}\n\n"
+                "),\n\n"
+                f"{models._arrivals(own)}{models._images(own)}"
+            )
+        return text
+
+    def _images(self, prefix: str) -> str:
+        """The images of the rows; every relation's name begins with the prefix."""
         shape = self.shape
         renames = {
             life.name: life.names
@@ -242,7 +283,7 @@ class TableModels:
             if len(life.names) > 1
         }
         lines = [
-            "        'changes',",
+            f"        '{prefix}changes',",
             f"        columns={_jinja_list(list(shape.columns), 8)},",
             f"        key_columns={_jinja_list(shape.key_columns, 8)},",
         ]
@@ -257,25 +298,44 @@ class TableModels:
             lines.append("        },")
         if shape.rewritten_at:
             lines.append(f"        rewritten_at={_jinja_list(shape.rewritten_at, 8)},")
-        lines.append("        ended_at=ended_at(),")
+        known = _jinja_list(shape.ended_at, 8)
+        if prefix:
+            lines.append(f"        ended_at={known},")
+        else:
+            added = f" + {known}" if shape.ended_at else ""
+            lines.append(f"        ended_at=ended_at(){added},")
+        if shape.ended_where:
+            lines.append("        ended_where=[")
+            lines += [
+                f"            ({_jinja_text(at)}, {_jinja_text(condition)}),"
+                for at, condition in shape.ended_where
+            ]
+            lines.append("        ],")
+        if shape.arrivals:
+            lines.append("        arrivals=[")
+            lines += [
+                _arrival_lines(arrival, f"{prefix}arrived_{number}_images")
+                for number, arrival in enumerate(shape.arrivals, start=1)
+            ]
+            lines.append("        ],")
         call = "{{ row_images(\n" + "\n".join(lines) + "\n    ) }}"
         if self._is_plain:
-            return f"images as (\n\n    {call}\n\n),\n\n"
+            return f"{prefix}images as (\n\n    {call}\n\n),\n\n"
         columns = ",\n".join(
             _indented(f"{self._text_over_time(name)} as {_sql_name(name)}", 12)
-            for name in shape.columns
+            for name in self.shape.columns
         )
         return (
-            f"written as (\n\n    {call}\n\n),\n\n"
+            f"{prefix}written as (\n\n    {call}\n\n),\n\n"
             "-- What each column held at the time, by the DDLs between the writing of the\n"
             "-- row and that time.\n"
-            "images as (\n\n"
+            f"{prefix}images as (\n\n"
             "    select\n"
             "        * except (image),\n"
             "        struct(\n"
             f"{columns}\n"
             "        ) as image\n"
-            "    from written\n\n"
+            f"    from {prefix}written\n\n"
             "),\n\n"
         )
 
@@ -398,7 +458,7 @@ class TableModels:
         columns += list(CURRENT_COLUMNS)
         listed = ",\n".join(f"        {column}" for column in columns)
         return (
-            HEADER.format(origin=self._origin) + "with\n\n"
+            HEADER.format(origin=self.origin) + "with\n\n"
             "history as (\n\n"
             f"    select * from {{{{ ref('scd2_{self.name}') }}}}\n"
             "    where is_current\n\n"
@@ -438,6 +498,7 @@ class TableModels:
         notes = []
         if self.shape.partial:
             notes.append(self.shape.partial)
+        notes += self.shape.unknown_since.values()
         if self.shape.virtual:
             notes.append(
                 "Left out, as no message carries virtual generated columns: "

@@ -6,7 +6,11 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
+
 from changefold.mysql_types import MySqlType, parse_mysql_type
+from changefold.schemas import PartitionChange
+from changefold_tools.partitions import UnknownRowsError, rows_of
 from changefold_tools.types import message_type
 
 
@@ -94,6 +98,10 @@ class TableShape:
     partial: str = ""
     names: list[TableName] = field(default_factory=list)
     is_past: bool = False
+    ended_at: list[str] = field(default_factory=list)
+    ended_where: list[tuple[str, str]] = field(default_factory=list)
+    arrivals: list[Arrival] = field(default_factory=list)
+    unknown_since: dict[str, str] = field(default_factory=dict)
     versions: list[dict[str, Any]] = field(default_factory=list)
 
     def is_named(self, database: str, table: str) -> bool:
@@ -104,80 +112,230 @@ class TableShape:
         }
 
 
+@dataclass(frozen=True)
+class _Life:
+    """The versions of a table from one key to the next, or to its DROP.
+
+    Attributes:
+        versions: In order.
+        until: Sequence of the DDL that gave the table another key, if one did.
+        before: Its life under the key before.
+    """
+
+    versions: list[dict[str, Any]]
+    until: str | None = None
+    before: _Life | None = None
+
+    @property
+    def begin(self) -> str:
+        """Sequence of its first DDL; empty if it was there before the topic."""
+        return self.versions[0]["valid_from_sequence"] or ""
+
+    @property
+    def end(self) -> str:
+        """Sequence of the DDL that ended it; behind every sequence if it lives."""
+        last = self.versions[-1]
+        if self.until is not None:
+            return self.until
+        return str(last["valid_from_sequence"]) if last["is_dropped"] else "~"
+
+    @property
+    def key(self) -> list[str]:
+        """Names of the columns that told its rows apart at last."""
+        return list(self.versions[-1]["key_columns"])
+
+    def names(self) -> list[TableName]:
+        """Return its names, in order; the DROP of a table takes its name."""
+        names: list[TableName] = []
+        for version in self.versions:
+            since = version["valid_from_sequence"]
+            name = (version["source_database"], version["source_table"])
+            is_named = bool(names) and names[-1].until is None
+            is_kept = is_named and (names[-1].database, names[-1].table) == name
+            if is_named and (version["is_dropped"] or not is_kept):
+                names[-1] = replace(names[-1], until=since)
+            if not version["is_dropped"] and not is_kept:
+                names.append(TableName(*name, since))
+        if self.until is not None and names[-1].until is None:
+            names[-1] = replace(names[-1], until=self.until)
+        # Of a swap by three renames at one moment, the name between holds for no row.
+        return [
+            name for name in names if name.until is None or name.since != name.until
+        ]
+
+    def up_to(self, at: str) -> _Life:
+        """Return the life before a DDL."""
+        known = [v for v in self.versions if (v["valid_from_sequence"] or "") < at]
+        return _Life(known, at, self.before)
+
+
+def _lives(versions: list[dict[str, Any]]) -> dict[str, list[_Life]]:
+    """Cut the versions of each table where it got another key."""
+    lives: dict[str, list[_Life]] = {}
+    for version in versions:
+        uid = version["table_uid"]
+        known = lives.setdefault(uid, [])
+        if not known:
+            known.append(_Life([version]))
+        elif version["key_changed"] and not version["is_dropped"]:
+            known[-1] = replace(known[-1], until=version["valid_from_sequence"])
+            known.append(_Life([version], before=known[-1]))
+        else:
+            known[-1].versions.append(version)
+    return lives
+
+
 def shapes_from_versions(versions: list[dict[str, Any]]) -> list[TableShape]:
     """Return the shapes of all tables of a topic.
 
     Args:
         versions: Rows of the model ``table_schemas`` of the topic, in order.
     """
-    lives: dict[str, list[dict[str, Any]]] = {}
-    for version in versions:
-        lives.setdefault(version["table_uid"], []).append(version)
-    groups: dict[tuple[str, str], list[list[dict[str, Any]]]] = {}
-    past: list[list[dict[str, Any]]] = []
-    for life in sorted(lives.values(), key=_end_of_life):
-        if not any(version["columns"] for version in life):
+    by_uid = _lives(versions)
+    lives = [life for known in by_uid.values() for life in known]
+    groups: dict[tuple[str, str], list[list[_Life]]] = {}
+    past: list[list[_Life]] = []
+    for life in sorted(lives, key=lambda life: life.end):
+        if not any(version["columns"] for version in life.versions):
             continue
-        last = life[-1]
+        last = life.versions[-1]
         group = groups.setdefault((last["source_database"], last["source_table"]), [])
-        if group and not _can_follow(group[-1], life):
-            past.append(group.pop())
-        group.append(life)
+        if (
+            group
+            and group[-1][-1].end <= life.begin
+            and group[-1][-1].key == life.key
+            and life.before is None
+        ):
+            group[-1].append(life)
+        else:
+            past += group
+            group[:] = [[life]]
     bearers = Counter(
-        (name.database, name.table)
-        for life in lives.values()
-        for name in _names_of_life(life)
+        (name.database, name.table) for life in lives for name in life.names()
     )
-    shapes = []
-    for group in groups.values():
-        together = [version for life in group for version in life]
-        shape = shape_from_versions(together)
-        names = [name for life in group for name in _names_of_life(life)]
-        own = (shape.database, shape.table)
-        if {(name.database, name.table) for name in names} != {own} or bearers[
-            own
-        ] > len(names):
-            shape.names = names
-        shapes.append(shape)
-    for life in past:
-        shape = shape_from_versions(life)
-        shape.names = _names_of_life(life)
+    shapes = [_shape_of_lives(group[-1], by_uid, bearers) for group in groups.values()]
+    for together in past:
+        shape = _shape_of_lives(together, by_uid, bearers)
+        shape.names = [name for life in together for name in life.names()]
         shape.is_past = True
         shapes.append(shape)
     return shapes
 
 
-def _end_of_life(versions: list[dict[str, Any]]) -> str:
-    """Sequence of the DROP; behind every sequence for a table that is there."""
-    last = versions[-1]
-    return str(last["valid_from_sequence"]) if last["is_dropped"] else "~"
+def _shape_of_lives(
+    lives: list[_Life],
+    by_uid: dict[str, list[_Life]],
+    bearers: Counter[tuple[str, str]],
+) -> TableShape:
+    """Return the shape of lives that follow each other."""
+    shape = shape_from_versions(
+        [version for life in lives for version in life.versions]
+    )
+    names = [name for life in lives for name in life.names()]
+    own = (shape.database, shape.table)
+    if {(name.database, name.table) for name in names} != {own} or bearers[own] > len(
+        names
+    ):
+        shape.names = names
+    shape.ended_at = [life.until for life in lives if life.until is not None]
+    for life in lives:
+        if life.before is not None:
+            shape.arrivals.append(_arrival(life.before, life.begin, None, by_uid))
+        _add_partition_changes(shape, life, by_uid)
+    return shape
 
 
-def _can_follow(before: list[dict[str, Any]], versions: list[dict[str, Any]]) -> bool:
-    """Whether a life lies behind another, and its rows are told apart alike."""
-    return (
-        _end_of_life(before) <= (versions[0]["valid_from_sequence"] or "")
-        and before[-1]["key_columns"] == versions[-1]["key_columns"]
+def _arrival(
+    life: _Life, at: str, condition: str | None, by_uid: dict[str, list[_Life]]
+) -> Arrival:
+    """Return the rows that a life leaves to another at a DDL."""
+    shape = _shape_of_lives([life.up_to(at)], by_uid, Counter())
+    shape.names = life.up_to(at).names()
+    shape.ended_at = [
+        version["valid_from_sequence"]
+        for version in shape.versions
+        if version["row_effect"] == "close_all"
+    ] + [at]
+    return Arrival(at, shape, condition)
+
+
+def _add_partition_changes(
+    shape: TableShape, life: _Life, by_uid: dict[str, list[_Life]]
+) -> None:
+    """Add the rows that went and came with partitions."""
+    for version in life.versions:
+        at = version["valid_from_sequence"]
+        for change in msgspec.json.decode(
+            version["partition_changes"] or "[]", type=list[PartitionChange]
+        ):
+            try:
+                _add_partition_change(shape, version, change, by_uid)
+            except UnknownRowsError as error:
+                shape.unknown_since[at] = (
+                    f"{version['ddl_sql']}: which rows it concerns is not known, as "
+                    f"{error}"
+                )
+
+
+def _add_partition_change(
+    shape: TableShape,
+    version: dict[str, Any],
+    change: PartitionChange,
+    by_uid: dict[str, list[_Life]],
+) -> None:
+    at = version["valid_from_sequence"]
+    if change.counterpart_uid is None:
+        shape.ended_where.append((at, _condition(shape, version, change)))
+        return
+    other = next(
+        life for life in by_uid[change.counterpart_uid] if life.begin < at <= life.end
+    )
+    other_version = next(
+        v for v in reversed(other.versions) if (v["valid_from_sequence"] or "") < at
+    )
+    if change.is_partitioned_side:
+        shape.ended_where.append((at, _condition(shape, version, change)))
+        shape.arrivals.append(_arrival(other, at, None, by_uid))
+        return
+    arrival = _arrival(other, at, None, by_uid)
+    condition = _condition(arrival.shape, other_version, change)
+    shape.ended_where.append((at, "true"))
+    shape.arrivals.append(replace(arrival, condition=condition))
+
+
+def _condition(
+    shape: TableShape, version: dict[str, Any], change: PartitionChange
+) -> str:
+    """Return which rows a DDL concerns, on the image of a shape's model."""
+    model_columns = {
+        incarnation.column_id: name
+        for name, incarnations in shape.columns.items()
+        for incarnation in incarnations
+    }
+    by_name = {
+        column["name"]: model_columns.get(_column_id(version, column), column["name"])
+        for column in version["columns"]
+    }
+    return rows_of(
+        change,
+        version["columns"],
+        lambda name: "image.`" + by_name[name].replace("`", "``") + "`",
     )
 
 
-def _names_of_life(versions: list[dict[str, Any]]) -> list[TableName]:
-    """The names of a life, in order; the DROP of a table takes its name."""
-    names: list[TableName] = []
-    for version in versions:
-        since = version["valid_from_sequence"]
-        database, table = version["source_database"], version["source_table"]
-        is_named = bool(names) and names[-1].until is None
-        is_kept = is_named and (names[-1].database, names[-1].table) == (
-            database,
-            table,
-        )
-        if is_named and (version["is_dropped"] or not is_kept):
-            names[-1] = replace(names[-1], until=since)
-        if not version["is_dropped"] and not is_kept:
-            names.append(TableName(database, table, since))
-    # Of a swap by three renames at one moment, the name between holds for no row.
-    return [name for name in names if name.until is None or name.since != name.until]
+@dataclass(frozen=True)
+class Arrival:
+    """Rows that come to a table by a DDL, without row events.
+
+    Attributes:
+        at: Sequence of the DDL.
+        shape: The table that they leave, up to the DDL.
+        condition: Which of its rows, a condition on the image; None for all.
+    """
+
+    at: str
+    shape: TableShape
+    condition: str | None
 
 
 def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:

@@ -48,6 +48,10 @@ def _version(since: str, columns: list[dict[str, Any]], **more: Any) -> dict[str
         "key_columns": ["id"],
         "image_changes": [],
         "is_dropped": False,
+        "key_changed": False,
+        "partition_changes": "[]",
+        "row_effect": "none",
+        "ddl_sql": "",
         **more,
     }
 
