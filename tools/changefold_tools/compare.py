@@ -621,10 +621,17 @@ def is_equal(results: Iterable[TableResult]) -> bool:
 
 @dataclass(frozen=True)
 class Truth:
-    """The lines of a truth; ``history`` is `None` where the folder has none."""
+    """The lines of a truth.
+
+    Attributes:
+        final: The current lines.
+        history: The history lines; `None` where the folder has none.
+        remarks: What was read otherwise than it stands there, a sentence each.
+    """
 
     final: list[dict[str, Any]]
     history: list[dict[str, Any]] | None
+    remarks: list[str] = field(default_factory=list)
 
 
 def load_ndjson(path: Path) -> Iterator[dict[str, Any]]:
@@ -694,7 +701,45 @@ def load_truth(folder: Path, *, visible: bool = False) -> Truth:
     history = list(load_ndjson(path)) if _either_form(path) else None
     if history and "commitTs" not in history[0]:
         history = None
-    return Truth(final, history)
+    remarks: list[str] = []
+    if history is not None:
+        remarks = _at_own_ddl(history, list(_optional(folder, "ddl_log")))
+    return Truth(final, history, remarks)
+
+
+def _at_own_ddl(
+    history: list[dict[str, Any]], ddl_log: list[dict[str, Any]]
+) -> list[str]:
+    """Move the effects of a statement on many tables to each table's own DDL.
+
+    The truth looks at the tables when a statement is done. But ``DROP TABLE a, b`` is
+    two DDLs with a commit timestamp each, by the log of the source itself.
+    """
+    moved: dict[tuple[str, str, int], int] = {}
+    together: list[dict[str, Any]] = []
+    for event in [*ddl_log, {"table": None}]:
+        tables = {other["table"] for other in together}
+        if together and (
+            event.get("statement") is None
+            or event["statement"] != together[-1].get("statement")
+            or event["table"] in tables
+        ):
+            last = together[-1]["commitTs"]
+            for other in together[:-1]:
+                moved[other["database"], other["table"], last] = other["commitTs"]
+            together = []
+        together.append(event)
+    counts: Counter[str] = Counter()
+    for line in history:
+        own = moved.get((line["database"], line["table"], line["commitTs"]))
+        if own is not None and own != line["commitTs"] and line.get("cause") == "ddl":
+            line["commitTs"] = own
+            counts[f"{line['database']}.{line['table']}"] += 1
+    return [
+        f"history {table}: {count} rows are expected at the table's own DDL; the truth "
+        "has the last DDL of the statement."
+        for table, count in counts.items()
+    ]
 
 
 def load_known_differences(folder: Path) -> list[KnownDifference]:

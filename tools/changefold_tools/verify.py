@@ -219,5 +219,7 @@ def verify(
         )
         if truth.history is not None:
             results += compare.compare_history(truth.history, history, schemas, by=by)
+        for remark in truth.remarks:
+            console.print(remark, highlight=False, markup=False)
         compare.render(results, console)
         return compare.is_equal(results)

@@ -552,6 +552,24 @@ def test_the_visible_truth_is_taken_when_asked_and_there(
     assert run(folders, "--visible") == 1
 
 
+def test_a_statement_on_two_tables_acts_on_each_at_its_own_ddl(
+    folders: tuple[Path, Path],
+) -> None:
+    statement = "drop table orders, other"
+    drops = [
+        {"statement": statement, "database": "shop", "table": name, "commitTs": at}
+        for name, at in (("orders", COMMIT + 5), ("other", COMMIT + 9))
+    ]
+    write(folders[0] / "ddl_log.ndjson", drops)
+    ended = {"op": "D", "cause": "ddl", "commitTs": COMMIT + 9, "row": None}
+    write(folders[0] / "expected_history.ndjson.gz", [change(1, "D") | ended])
+    truth = load_truth(folders[0])
+    assert truth.history is not None
+    assert truth.history[0]["commitTs"] == COMMIT + 5
+    (remark,) = truth.remarks
+    assert remark.startswith("history shop.orders: 1 rows")
+
+
 def test_a_history_in_another_form_is_no_history(folders: tuple[Path, Path]) -> None:
     audit: Line = {"seq": 1, "op": "c", "table": "orders", "before": None, "after": {}}
     write(folders[0] / "expected_history.ndjson.gz", [audit])
