@@ -2,14 +2,16 @@
     The topics of the var `topics`, checked, with defaults filled in.
 
     Returns:
-        A list of mappings: name, protocol, files, partitions, time_zone, is_gapless.
+        A list of mappings: name, protocol, files, partitions, time_zone, is_gapless,
+        pending_holds_cut.
 
     Raises:
         A compiler error that names the var and the topic.
 #}
 {% macro declared_topics() %}
-    {%- set protocols = ['ticdc_canal_json'] -%}
-    {%- set keys = ['name', 'protocol', 'files', 'table', 'partitions', 'time_zone', 'is_gapless'] -%}
+    {%- set protocols = ['ticdc_canal_json', 'ticdc_simple', 'ticdc_simple_avro'] -%}
+    {%- set keys = ['name', 'protocol', 'files', 'table', 'partitions', 'time_zone', 'is_gapless',
+        'pending_holds_cut'] -%}
     {%- set topics = [] -%}
     {%- for given in var('topics') -%}
         {%- set named = "var `topics`: topic `" ~ given.name ~ "`: " -%}
@@ -47,6 +49,7 @@
             'partitions': given.partitions,
             'time_zone': given.time_zone or 'UTC',
             'is_gapless': given.get('is_gapless', true),
+            'pending_holds_cut': given.get('pending_holds_cut', true),
         }) -%}
     {%- endfor -%}
     {{ return(topics) }}

@@ -10,6 +10,7 @@
     {%- set known = adapter.table_properties(this) if execute else {} -%}
     {%- set shape = local_md5([
         model.raw_code, ended_at() | string, topic_of_model() | string,
+        undescribed_versions() | string,
     ] | join('\n')) -%}
     {{ return({
         'is_increment': not flags.FULL_REFRESH
@@ -128,4 +129,33 @@
         {%- do found.append(row) -%}
     {%- endfor -%}
     {{ return(found | length > 0) }}
+{% endmacro %}
+
+
+{#
+    The schema versions of the model's table that nothing has described yet, where that
+    does not hold the cut back. Once one of them is described, its changes lie below the
+    cut, and the table has to be rebuilt.
+
+    Returns:
+        A list of numbers.
+#}
+{% macro undescribed_versions() %}
+    {#- Named at parse time, so that it is built before every history table. -#}
+    {%- do ref('schema_versions') -%}
+    {%- set relation = built_relation('schema_versions') -%}
+    {%- set topic = topic_of_model() -%}
+    {%- if not relation or not topic or topic.pending_holds_cut -%}
+        {{ return([]) }}
+    {%- endif -%}
+    {%- set rows = adapter.query_once(
+        'select kafka_topic, source_database, source_table, schema_version'
+        ~ ' from ' ~ relation ~ ' where table_schema is null order by all',
+        snapshot_id(relation)
+    ) -%}
+    {%- set versions = [] -%}
+    {%- for row in rows if bears_name(row) -%}
+        {%- do versions.append(row.schema_version) -%}
+    {%- endfor -%}
+    {{ return(versions) }}
 {% endmacro %}

@@ -14,7 +14,9 @@ previous as (
         'messages_read': 'bigint',
         'events': 'bigint',
         'applied': 'bigint',
+        'pending': 'bigint',
         'duplicates': 'bigint',
+        'pending_below_cut': 'bigint',
         'beyond_cut': 'bigint',
         'quarantined': 'bigint',
         'control': 'bigint',
@@ -70,7 +72,7 @@ gathered as (
         count_if(is_duplicate_change) as duplicates,
         count_if(is_change and not is_below_cut) as beyond_cut,
         count_if(event_kind = 'invalid') as quarantined,
-        count_if(event_kind in ('ddl', 'watermark')) as control
+        count_if(event_kind in ('ddl', 'watermark', 'bootstrap')) as control
     from events
     group by kafka_topic, kafka_partition
     union all
@@ -78,8 +80,8 @@ gathered as (
         kafka_topic,
         kafka_partition,
         messages_read,
-        events - beyond_cut as events,
-        applied,
+        events - beyond_cut - (pending - pending_below_cut) as events,
+        applied + pending_below_cut as applied,
         duplicates,
         0 as beyond_cut,
         quarantined,
@@ -105,14 +107,48 @@ totals as (
 
 ),
 
+-- What waits for its schema was counted as applied or beyond the cut.
+pending as (
+
+    select
+        pending_changes.kafka_topic,
+        pending_changes.kafka_partition,
+        count(*) as changes,
+        count_if(
+            coalesce(
+                pending_changes.change_sequence < resolved_cuts.cut_sequence, false
+            )
+        ) as below_cut
+    from {{ ref('pending_changes') }} as pending_changes
+    inner join resolved_cuts
+        on pending_changes.kafka_topic = resolved_cuts.kafka_topic
+    group by pending_changes.kafka_topic, pending_changes.kafka_partition
+
+),
+
 balance as (
 
     select
-        totals.*,
+        totals.kafka_topic,
+        totals.kafka_partition,
+        totals.messages_read,
+        totals.events,
+        totals.applied - coalesce(pending.below_cut, 0) as applied,
+        totals.duplicates,
+        totals.beyond_cut - coalesce(pending.changes - pending.below_cut, 0)
+            as beyond_cut,
+        coalesce(pending.changes, 0) as pending,
+        coalesce(pending.below_cut, 0) as pending_below_cut,
+        totals.quarantined,
+        totals.control,
         resolved_cuts.batch_id,
         resolved_cuts.cut_sequence
     from totals
     inner join resolved_cuts on totals.kafka_topic = resolved_cuts.kafka_topic
+    left join pending
+        on
+            totals.kafka_topic = pending.kafka_topic
+            and totals.kafka_partition = pending.kafka_partition
 
 )
 

@@ -13,6 +13,9 @@ events as (
 
     select * from {{ ref('stg_ticdc_canal_json__events') }}
     where {{ is_unread() }}
+    union all
+    select * from {{ ref('stg_ticdc_simple__events') }}
+    where {{ is_unread() }}
 
 ),
 
@@ -79,6 +82,7 @@ logged as (
         op,
         source_database,
         source_table,
+        schema_version,
         is_duplicate,
         identity,
 
@@ -97,6 +101,8 @@ logged as (
         if(is_duplicate, null, primary_key) as primary_key,
         if(is_duplicate, null, column_types) as column_types,
         ddl_sql,
+        table_schema,
+        previous_table_schema,
 
         ---------- what could not be read
         error_class,

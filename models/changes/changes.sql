@@ -17,12 +17,31 @@ resolved_cuts as (
 
 ),
 
+-- Without its schema a change can not be read.
+undescribed as (
+
+    select
+        kafka_topic,
+        source_database,
+        source_table,
+        schema_version
+    from {{ ref('schema_versions') }}
+    where table_schema is null
+
+),
+
 -- Strictly below: a change with the watermark's own timestamp may still come.
 resolved as (
 
     select change_log.*
     from change_log
     inner join resolved_cuts on change_log.kafka_topic = resolved_cuts.kafka_topic
+    left anti join undescribed
+        on
+            change_log.kafka_topic = undescribed.kafka_topic
+            and change_log.source_database = undescribed.source_database
+            and change_log.source_table = undescribed.source_table
+            and change_log.schema_version = undescribed.schema_version
     where
         change_log.commit_ts is null
         or change_log.change_sequence < resolved_cuts.cut_sequence
@@ -35,6 +54,7 @@ changes as (
         ---------- change
         source_database,
         source_table,
+        schema_version,
         op,
         change_sequence,
         commit_ts,

@@ -12,6 +12,20 @@ watermarks as (
 
 ),
 
+-- Nothing from the oldest change on whose schema has not come yet.
+pending as (
+
+    select
+        kafka_topic,
+        min(first_sequence) as first_sequence
+    from {{ ref('schema_versions') }}
+    where
+        table_schema is null
+        and {{ is_held_by_pending() }}
+    group by kafka_topic
+
+),
+
 -- A partition that has sent nothing yet counts: it may still send anything.
 partitions as (
 
@@ -53,6 +67,21 @@ cuts as (
 
 ),
 
+held as (
+
+    select
+        cuts.* except (cut_ts),
+        pending.first_sequence as pending_since_sequence,
+        if(
+            cast(pending.first_sequence as bigint) < cuts.cut_ts,
+            cast(pending.first_sequence as bigint),
+            cuts.cut_ts
+        ) as cut_ts
+    from cuts
+    left join pending on cuts.kafka_topic = pending.kafka_topic
+
+),
+
 resolved as (
 
     select
@@ -66,8 +95,9 @@ resolved as (
         slowest_partition,
         {{ tso_timestamp('newest_watermark_ts') }} as newest_watermark_at,
         messages_behind_a_gap,
+        pending_since_sequence,
         batch_id
-    from cuts
+    from held
 
 )
 

@@ -20,19 +20,24 @@ topics as (
         to_json(transform(
             array_sort(collect_list(struct(
                 change_sequence,
+                batch_id,
                 kafka_partition,
                 kafka_offset,
                 source_database,
                 source_table,
                 ddl_sql,
-                statement
+                statement,
+                table_schema,
+                previous_table_schema
             ))),
             event -> named_struct(
                 'sequence', event.change_sequence,
                 'database', event.source_database,
                 'table', event.source_table,
                 'sql', event.ddl_sql,
-                'statement', event.statement
+                'statement', event.statement,
+                'table_schema', event.table_schema,
+                'previous_table_schema', event.previous_table_schema
             )
         )) as ddl_events
     from ddl_events
@@ -40,12 +45,29 @@ topics as (
 
 ),
 
+-- Tables that were there before the topic began, as bootstraps describe them.
+described as (
+
+    select
+        schema_versions.kafka_topic,
+        to_json(collect_list(schema_versions.table_schema)) as table_schemas
+    from {{ ref('schema_versions') }} as schema_versions
+    inner join {{ ref('resolved_cuts') }} as resolved_cuts
+        on schema_versions.kafka_topic = resolved_cuts.kafka_topic
+    where schema_versions.first_sequence < resolved_cuts.cut_sequence
+    group by schema_versions.kafka_topic
+
+),
+
 folded as (
 
     select
-        kafka_topic,
-        {{ function('fold_table_schemas') }}(ddl_events) as versions
+        coalesce(topics.kafka_topic, described.kafka_topic) as kafka_topic,
+        {{ function('fold_table_schemas') }}(
+            topics.ddl_events, described.table_schemas
+        ) as versions
     from topics
+    full outer join described on topics.kafka_topic = described.kafka_topic
 
 ),
 

@@ -29,35 +29,50 @@ def _parse_mysql_ddl(sql: str | None, database: str | None) -> str | None:
     return None if sql is None else parse_ddl(sql, database or "").to_json()
 
 
-def _fold_table_schemas(ddl_events: str | None) -> str | None:
+def _fold_table_schemas(ddl_events: str | None, described: str | None) -> str:
     import msgspec
 
     from changefold.ddl import DdlStatement
+    from changefold.described_schemas import DescribedSchema
     from changefold.schemas import DdlEvent, fold_schemas
 
-    if ddl_events is None:
-        return None
-    events = [
-        DdlEvent(
-            sequence=event["sequence"],
-            database=event["database"],
-            table=event["table"],
-            sql=event["sql"],
-            statement=DdlStatement.from_json(event["statement"]),
+    schema = msgspec.json.Decoder(DescribedSchema).decode
+    events = []
+    for event in msgspec.json.decode(ddl_events or "[]", type=list[dict[str, str]]):
+        # Spark leaves out what is null.
+        after, before = event.get("table_schema"), event.get("previous_table_schema")
+        described_before = None if before is None else schema(before)
+        events.append(
+            DdlEvent(
+                sequence=event["sequence"],
+                database=event["database"],
+                table=event["table"],
+                sql=event["sql"],
+                source_database=None
+                if described_before is None
+                else described_before.database,
+                statement=DdlStatement.from_json(event["statement"]),
+                described=None if after is None else schema(after),
+                described_before=described_before,
+            )
         )
-        for event in msgspec.json.decode(ddl_events, type=list[dict[str, str]])
-    ]
-    return msgspec.json.encode(fold_schemas(events)).decode()
+    schemas = map(schema, msgspec.json.decode(described or "[]", type=list[str]))
+    return msgspec.json.encode(fold_schemas(events, schemas)).decode()
 
 
-def _convert_mysql_value(value: str | None, from_type: str, to_type: str) -> str | None:
+def _convert_mysql_value(
+    value: str | None, from_type: str, to_type: str, wire_form: str
+) -> str | None:
     from changefold.mysql_types import parse_mysql_type
     from changefold.values import convert_value
+    from changefold.wire_forms import from_wire, to_wire
 
+    if value is None:
+        return None
+    old, new = parse_mysql_type(from_type), parse_mysql_type(to_type)
     try:
-        return convert_value(
-            value, parse_mysql_type(from_type), parse_mysql_type(to_type), strict=False
-        )
+        text, zone = from_wire(value, old, wire_form)
+        return to_wire(convert_value(text, old, new, strict=False), new, wire_form, zone)
     except ValueError:
         # The source did convert it, so its rules are others than ours. The value
         # stays as it was; if the new type can not hold it, the row records that.

@@ -60,6 +60,7 @@ from changefold.ddl import (
     TruncateTable,
     parse_ddl,
 )
+from changefold.described_schemas import DescribedSchema
 from changefold.mysql_types import MySqlType, parse_mysql_type
 from changefold.values import convert_value, may_change_text
 
@@ -112,6 +113,8 @@ class DdlEvent(msgspec.Struct, frozen=True):
         source_database: Database before the statement, where a protocol tells it. It
             resolves ``RENAME TABLE a TO d2.b``, whose text does not.
         statement: The statement as `parse_ddl` read it, if that was done before.
+        described: The table after the statement, where a protocol tells it.
+        described_before: The table before it.
     """
 
     sequence: str
@@ -120,6 +123,8 @@ class DdlEvent(msgspec.Struct, frozen=True):
     sql: str
     source_database: str | None = None
     statement: DdlStatement | None = None
+    described: DescribedSchema | None = None
+    described_before: DescribedSchema | None = None
 
 
 class SchemaColumn(msgspec.Struct, frozen=True):
@@ -314,35 +319,43 @@ class SchemaHistory(msgspec.Struct, frozen=True):
     not_applied: tuple[NotApplied, ...]
 
 
-def fold_schemas(events: Iterable[DdlEvent]) -> list[TableVersion]:
+def fold_schemas(
+    events: Iterable[DdlEvent], described: Iterable[DescribedSchema] = ()
+) -> list[TableVersion]:
     """Fold DDL events into the versions of all tables.
 
     Args:
         events: The events in order of arrival; they are sorted by sequence here, and
             a resend acts once.
+        described: Schemas that were told without a DDL. A table of which no DDL came
+            has the lowest version of them.
 
     Returns:
         All versions, in the order of the statements that made them.
     """
-    return list(fold_schema_history(events).versions)
+    return list(fold_schema_history(events, described).versions)
 
 
-def fold_schema_history(events: Iterable[DdlEvent]) -> SchemaHistory:
+def fold_schema_history(
+    events: Iterable[DdlEvent], described: Iterable[DescribedSchema] = ()
+) -> SchemaHistory:
     """Fold DDL events, and also return the statements that changed no known table.
 
     Args:
         events: As for `fold_schemas`.
+        described: As for `fold_schemas`.
 
     Returns:
         Versions and statements that were not applied.
     """
-    fold = _Fold()
+    fold = _Fold(described)
     seen: set[tuple[str, str, str, str]] = set()
     for event in sorted(events, key=lambda event: event.sequence):
         identity = (event.sequence, event.sql, event.database, event.table)
         if identity not in seen:
             seen.add(identity)
             fold.apply(event)
+    fold.add_described_tables()
     return SchemaHistory(tuple(fold.versions), tuple(fold.not_applied))
 
 
@@ -599,9 +612,12 @@ class _NotAppliedError(Exception):
 class _Fold:
     """Applies events one after the other."""
 
-    def __init__(self) -> None:
+    def __init__(self, described: Iterable[DescribedSchema]) -> None:
         self.versions: list[TableVersion] = []
         self.not_applied: list[NotApplied] = []
+        self._described: dict[tuple[str, str], DescribedSchema] = {}
+        for schema in sorted(described, key=lambda schema: -schema.version):
+            self._described[schema.database, schema.table] = schema
         self._live: dict[tuple[str, str], _Table] = {}
         self._dropped: dict[tuple[str, str], _Table] = {}
         # When a name became free, which tells a later unknown table from the old one.
@@ -624,6 +640,13 @@ class _Fold:
             self._guarded(partial(self._alter, statement.actions))
         for change in self._changes.values():
             self._close_version(change)
+
+    def add_described_tables(self) -> None:
+        """Add the tables that are described and that no DDL named."""
+        named = {(version.database, version.table) for version in self.versions}
+        for name in sorted(self._described.keys() - named):
+            self._event = DdlEvent("", *name, "")
+            self._unknown_table(TableName(*name))
 
     def _guarded(self, step: Callable[[], None]) -> None:
         """Take a step; write down why if it concerns no known table."""
@@ -720,9 +743,19 @@ class _Fold:
         table = _Table(
             uid, database, table_name, is_complete=False, has_unknown_beginning=True
         )
+        schema = self._description(table.name)
+        if schema is not None:
+            _fill_as_described(table, schema)
         self._live[table.name] = table
         self._add_version(table, sequence=freed, ddl=None)
         return table
+
+    def _description(self, name: tuple[str, str]) -> DescribedSchema | None:
+        """Return what is told of a table that was there before its first DDL."""
+        before = self._event.described_before
+        if before is not None and (before.database, before.table) == name:
+            return before
+        return self._described.get(name)
 
     def _renamed_table(self, action: RenameTable) -> _Table:
         """Find the table that is renamed.
@@ -867,6 +900,9 @@ class _Fold:
         """CREATE TABLE LIKE copies columns, indexes and partitions, no rows."""
         table = change.table
         original = None if action.like is None else self._liked(action.like, action)
+        if original is None and self._event.described is not None:
+            _fill_as_described(table, self._event.described)
+            return
         if original is None:
             table.is_complete = False
             change.reason = "The table after LIKE was never seen"
@@ -1045,6 +1081,29 @@ def _fill(table: _Table, action: CreateTable) -> None:
         table.add_key(key)
     for column in action.columns:
         _add_inline_keys(table, column)
+
+
+def _fill_as_described(table: _Table, schema: DescribedSchema) -> None:
+    """Give a table the columns and keys that a message describes."""
+    table.is_complete = True
+    table.has_unknown_beginning = False
+    for column in schema.columns:
+        table.columns.append(
+            SchemaColumn(
+                column_id=table.next_column_id,
+                name=column.name,
+                type=str(column.mysql_type),
+                nullable=column.nullable,
+                charset=column.charset,
+                collation=column.collate,
+            )
+        )
+        table.next_column_id += 1
+    for index in schema.indexes:
+        kind: Literal["primary", "unique", "index"] = "index"
+        if index.primary or index.unique:
+            kind = "primary" if index.primary else "unique"
+        table.add_key(DdlKey(kind, index.name, index.columns))
 
 
 def _add_inline_keys(table: _Table, column: DdlColumn) -> None:

@@ -126,6 +126,18 @@ def _indented(text: str, by: int = 4) -> str:
     return "\n".join(" " * by + line for line in text.splitlines())
 
 
+def _default(text: str, mysql_type: MySqlType) -> str:
+    """The default of a column, in the form of the messages."""
+    kind = ""
+    if mysql_type.is_binary:
+        kind = "bytes"
+    elif mysql_type.base == "timestamp":
+        kind = "timestamp"
+    if kind:
+        return f"{{{{ default_text({_jinja_text(text)}, '{kind}') }}}}"
+    return f"{{{{ sql_text({_jinja_text(text)}) }}}}"
+
+
 def _call_lines(function: str, arguments: list[str]) -> str:
     """A call with an argument a line."""
     inner = ",\n".join(_indented(argument) for argument in arguments)
@@ -358,7 +370,7 @@ class TableModels:
         """When one life of a column held, and its text then."""
         text = "image." + _sql_name(name)
         if life.added_at is not None and life.default is not None:
-            default = f"{{{{ sql_text({_jinja_text(life.default)}) }}}}"
+            default = _default(life.default, life.types[0][1])
             text = _call_lines(
                 "if", [f"written_sequence <= '{life.added_at}'", default, text]
             )
@@ -369,6 +381,7 @@ class TableModels:
                     text,
                     f"{{{{ sql_text({_jinja_text(str(old))}) }}}}",
                     f"{{{{ sql_text({_jinja_text(str(new))}) }}}}",
+                    "'{{ wire_form() }}'",
                 ],
             )
             met = f"written_sequence <= '{at}'\nand held_at > '{at}'"

@@ -24,7 +24,11 @@ from changefold_tools.sources import render_sources
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PROTOCOLS: Final = {"canal_json": "ticdc_canal_json"}
+PROTOCOLS: Final = {
+    "canal_json": "ticdc_canal_json",
+    "simple_json": "ticdc_simple",
+    "simple_avro": "ticdc_simple_avro",
+}
 """What the name of a recording begins with, and the protocol that it then holds."""
 
 _SCHEMA: Final = "verify"

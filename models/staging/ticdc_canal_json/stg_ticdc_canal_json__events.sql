@@ -59,6 +59,7 @@ events as (
         end as op,
         message.source_database,
         message.source_table,
+        cast(null as bigint) as schema_version,
 
         ---------- time
         message.commit_ts,
@@ -78,6 +79,8 @@ events as (
         message.primary_key,
         message.column_types,
         message.ddl_sql,
+        cast(null as string) as table_schema,
+        cast(null as string) as previous_table_schema,
 
         ---------- what could not be read
         message.error.class as error_class,

@@ -67,6 +67,7 @@ compared as (
             balance.applied
             + balance.duplicates
             + balance.beyond_cut
+            + balance.pending
             + balance.quarantined
             + balance.control,
             0

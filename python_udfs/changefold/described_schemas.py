@@ -1,0 +1,86 @@
+"""Schemas that a message describes, as TiCDC's Simple protocol sends them."""
+
+from typing import Final
+
+import msgspec
+
+from changefold.mysql_types import MySqlType, parse_mysql_type, quote_mysql_string
+
+__all__ = ["DescribedColumn", "DescribedIndex", "DescribedSchema"]
+
+_WITH_LENGTH: Final = frozenset({"char", "varchar", "binary", "varbinary", "bit"})
+_WITH_FRACTION: Final = frozenset({"datetime", "timestamp", "time"})
+
+
+class DescribedColumn(msgspec.Struct, frozen=True):
+    """A column.
+
+    Attributes:
+        name: Its name.
+        type: Base name of its type, without parameters.
+        length: Characters, bytes, bits or digits.
+        decimal: Digits behind the point, or behind the second.
+        elements: Members of ENUM and SET.
+        unsigned: Whether the number has no sign.
+        nullable: Whether it takes NULL.
+        charset: Its character set.
+        collate: Its collation.
+    """
+
+    name: str
+    type: str
+    length: int | None = None
+    decimal: int | None = None
+    elements: tuple[str, ...] | None = None
+    unsigned: bool | None = None
+    nullable: bool = True
+    charset: str | None = None
+    collate: str | None = None
+
+    @property
+    def mysql_type(self) -> MySqlType:
+        """The whole type."""
+        text = self.type
+        if self.elements:
+            text += "(" + ",".join(map(quote_mysql_string, self.elements)) + ")"
+        elif text == "decimal":
+            text += f"({self.length or 10},{self.decimal or 0})"
+        elif text in _WITH_LENGTH and self.length is not None:
+            text += f"({self.length})"
+        elif text in _WITH_FRACTION and self.decimal:
+            text += f"({self.decimal})"
+        return parse_mysql_type(text + (" unsigned" if self.unsigned else ""))
+
+
+class DescribedIndex(msgspec.Struct, frozen=True):
+    """An index.
+
+    Attributes:
+        name: Its name.
+        columns: Names of its columns, in order.
+        unique: Whether two rows can not have the same values.
+        primary: Whether it is the primary key.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    unique: bool = False
+    primary: bool = False
+
+
+class DescribedSchema(msgspec.Struct, frozen=True):
+    """The schema of a table at one version.
+
+    Attributes:
+        database: Database of the table.
+        table: The table.
+        version: Version of the schema.
+        columns: Its columns, in the order of their creation.
+        indexes: Its indexes.
+    """
+
+    database: str
+    table: str
+    version: int
+    columns: tuple[DescribedColumn, ...]
+    indexes: tuple[DescribedIndex, ...] = ()
