@@ -1,25 +1,29 @@
-"""A Spark session with the project's functions and a table of messages in memory."""
+"""A Spark session with the project's functions and tables of messages in memory."""
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-import topic
 from changefold.register import register
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import SparkSession
 
 
-def open_with_messages(count: int) -> tuple[SparkSession, int, int]:
-    """Return a session with the cached view ``messages``, its rows, and their size.
+class Messages(NamedTuple):
+    """A cached view of messages with the column ``value``."""
 
-    Args:
-        count: Number of row changes in the topic.
-    """
-    import pyarrow as pa
+    view: str
+    rows: int
+    bytes_each: int
+
+
+def open_session() -> SparkSession:
+    """Return a session with the project's functions."""
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -34,8 +38,20 @@ def open_with_messages(count: int) -> tuple[SparkSession, int, int]:
     )
     spark.sparkContext.setLogLevel("ERROR")
     register(spark)
-    values = [value.encode() for _, value in topic.messages(count)]
+    return spark
+
+
+def load(spark: SparkSession, view: str, values: Sequence[bytes]) -> Messages:
+    """Put messages into a cached view.
+
+    Args:
+        spark: The session.
+        view: Name of the view.
+        values: The messages.
+    """
+    import pyarrow as pa
+
     table = pa.table({"value": pa.array(values, pa.binary())})
     frame = spark.createDataFrame(table).repartition(4).cache()
-    frame.createOrReplaceTempView("messages")
-    return spark, frame.count(), sum(map(len, values)) // len(values)
+    frame.createOrReplaceTempView(view)
+    return Messages(view, frame.count(), sum(map(len, values)) // len(values))

@@ -1,14 +1,20 @@
-"""A seeded Canal-JSON topic of one table, for the benchmarks.
+"""A seeded topic of one table, for the benchmarks.
 
 Inserts, updates, deletes and re-inserts with consistent keys, 5 % sent twice, a
-watermark on every partition each second, three partitions.
+watermark on every partition each second, three partitions. In Canal-JSON, and the same
+messages in the Simple protocol.
 """
 
 from __future__ import annotations
 
 import json
 import random
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
+
+import fastavro
+
+from changefold.simple_avro import SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,6 +46,7 @@ CREATE: Final = (
 _TYPES: Final = {name: kind for name, (kind, _) in COLUMNS.items()}
 _CODES: Final = {name: code for name, (_, code) in COLUMNS.items()}
 _START_MS: Final = 1_700_000_000_000
+_AVRO_SCHEMA: Final = fastavro.parse_schema(SCHEMA)
 
 
 def _envelope(commit_ts: int, **fields: Any) -> dict[str, Any]:
@@ -155,6 +162,118 @@ def messages(count: int, seed: int = 1) -> Iterator[tuple[int, str]]:
                         )
                     ),
                 )
+
+
+SCHEMA_VERSION: Final = _START_MS << 18
+
+_TABLE_SCHEMA: Final = {
+    "schema": "bench",
+    "table": "orders",
+    "tableID": 112,
+    "version": SCHEMA_VERSION,
+    "columns": [
+        {
+            "name": name,
+            "dataType": {
+                "mysqlType": kind,
+                "charset": "binary",
+                "collate": "binary",
+                "length": 20,
+            },
+            "nullable": name != "id",
+            "default": None,
+        }
+        for name, (kind, _) in COLUMNS.items()
+    ],
+    "indexes": [
+        {
+            "name": "primary",
+            "unique": True,
+            "primary": True,
+            "nullable": False,
+            "columns": ["id"],
+        }
+    ],
+}
+
+
+def as_simple(value: str) -> dict[str, Any]:
+    """Return what a message of the topic is in the Simple protocol.
+
+    Args:
+        value: A message in Canal-JSON.
+    """
+    canal = json.loads(value)
+    times = {"commitTs": canal["_tidb"].get("commitTs"), "buildTs": canal["ts"]}
+    if canal["type"] == "TIDB_WATERMARK":
+        times["commitTs"] = canal["_tidb"]["watermarkTs"]
+        return {"version": 1, "type": "WATERMARK", **times}
+    if canal["isDdl"]:
+        message = {"version": 1, "type": canal["type"], "sql": canal["sql"]}
+        return message | times | {"tableSchema": _TABLE_SCHEMA}
+    message = {
+        "version": 1,
+        "database": canal["database"],
+        "table": canal["table"],
+        "tableID": _TABLE_SCHEMA["tableID"],
+        "type": canal["type"],
+        **times,
+        "schemaVersion": SCHEMA_VERSION,
+    }
+    [row] = map(_simple_row, canal["data"])
+    if canal["type"] == "DELETE":
+        return message | {"old": row}
+    if canal["type"] == "UPDATE":
+        return message | {"data": row, "old": _simple_row(canal["old"][0])}
+    return message | {"data": row}
+
+
+def _simple_row(row: dict[str, str | None]) -> dict[str, Any]:
+    return {
+        name: {"location": "UTC", "value": row[name]}
+        if COLUMNS[name][0] == "timestamp"
+        else row[name]
+        for name in sorted(row)
+    }
+
+
+def simple_json(message: dict[str, Any]) -> bytes:
+    """Return a message of the Simple protocol in JSON."""
+    return _dump(message).encode()
+
+
+def simple_avro(message: dict[str, Any]) -> bytes:
+    """Return a message of the Simple protocol in Avro."""
+    kinds = {"WATERMARK": "Watermark", "CREATE": "DDL"}
+    record = kinds.get(message["type"], "DML")
+    payload = dict(message)
+    if record == "Watermark":
+        del payload["type"]
+    if "tableSchema" in payload:
+        schema = payload["tableSchema"]
+        payload["tableSchema"] = schema | {"database": schema["schema"]}
+    for name in {"data", "old"} & payload.keys():
+        payload[name] = [
+            {"name": column, "value": _avro_value(column, value)}
+            for column, value in payload[name].items()
+        ]
+    stream = BytesIO()
+    wrapped = {
+        "type": record.upper(),
+        "payload": (f"com.pingcap.simple.avro.{record}", payload),
+    }
+    named = ("com.pingcap.simple.avro.Message", wrapped)
+    fastavro.schemaless_writer(stream, _AVRO_SCHEMA, named)
+    return stream.getvalue()
+
+
+def _avro_value(column: str, value: Any) -> Any:
+    kind = COLUMNS[column][0]
+    if value is None:
+        return None
+    if kind in {"bigint", "int"}:
+        return int(value)
+    return float(value) if kind == "double" else value
 
 
 def write_topic(path: Path, count: int, seed: int = 1) -> int:

@@ -23,29 +23,36 @@ control characters, which is checked for the whole batch at once.
 """
 
 import re
-from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from changefold.canal_json import (
-    MAX_MESSAGE_BYTES,
-    CanalJsonMessage,
-    is_binary,
-    json_text,
-    read_canal_json,
-    strict_object,
+from changefold.batch_decoder import (
+    ERROR_TYPE,
+    WORTH_A_PATTERN,
+    RowCuts,
+    Sources,
+    as_row,
+    decode_batch,
+    in_order,
+    matches,
+    shared_columns,
+    struct_array,
 )
+from changefold.canal_json import CanalJsonMessage, is_binary, read_canal_json
 from changefold.errors import CdcDecodeError
 from changefold.message_batch import (
+    LATIN1_TEXT,
+    TEXT,
+    Flags,
     MessageBatch,
     Places,
     form_length,
     part_pattern,
     row_pattern,
 )
+from changefold.strict_json import MAX_MESSAGE_BYTES, json_text, strict_object
 
 __all__ = ["CANAL_JSON_TYPE", "parse_batch"]
 
@@ -53,14 +60,6 @@ _IMAGE_TYPE: Final = pa.struct(
     [
         pa.field("data", pa.string(), nullable=False),
         pa.field("old", pa.string()),
-    ]
-)
-
-_ERROR_TYPE: Final = pa.struct(
-    [
-        pa.field("class", pa.string(), nullable=False),
-        pa.field("path", pa.string(), nullable=False),
-        pa.field("message", pa.string(), nullable=False),
     ]
 )
 
@@ -82,7 +81,7 @@ CANAL_JSON_TYPE: Final = pa.struct(
             pa.list_(pa.field("element", _IMAGE_TYPE, nullable=False)),
             nullable=False,
         ),
-        pa.field("error", _ERROR_TYPE),
+        pa.field("error", ERROR_TYPE),
     ]
 )
 """Type of what `parse_batch` returns; `CanalJsonMessage` describes the fields."""
@@ -98,40 +97,15 @@ def parse_batch(values: pa.Array) -> pa.StructArray:
     Returns:
         One struct of type `CANAL_JSON_TYPE` per value, in the same order.
     """
-    if values.type != pa.binary():
-        values = values.cast(pa.binary())
-    places, recognised = _recognise(values)
-    others = np.ones(len(values), np.bool_)
-    others[places] = False
-    if not others.any():
-        return recognised
-    other_places = np.flatnonzero(others)
-    rows = []
-    for value in values.take(other_places).to_pylist():
-        message = read_canal_json(value)
-        if len(message.images) == 1:
-            _learn(value, message)
-        rows.append(_as_row(message))
-    read = pa.array(rows, CANAL_JSON_TYPE)
-    order = np.argsort(np.concatenate([places, other_places]))
-    return pa.concat_arrays([recognised, read]).take(order)
+    return decode_batch(values, CANAL_JSON_TYPE, _recognise, _read)
 
 
-def _as_row(message: CanalJsonMessage) -> dict[str, Any]:
-    error = message.error
-    row: dict[str, Any] = {
-        name: getattr(message, name)
-        for name in CANAL_JSON_TYPE.names
-        if name not in {"images", "error"}
-    }
+def _read(value: bytes | None) -> dict[str, Any]:
+    message = read_canal_json(value)
+    if value is not None and len(message.images) == 1:
+        _learn(value, message)
+    row = as_row(message)
     row["images"] = [image._asdict() for image in message.images]
-    row["error"] = None
-    if error is not None:
-        row["error"] = {
-            "class": error.error_class,
-            "path": error.path,
-            "message": error.message,
-        }
     return row
 
 
@@ -147,8 +121,7 @@ _SHARED: Final = (
 )
 
 
-@dataclass
-class _Template:
+class _Template(NamedTuple):
     """What messages with the same head and middle share, and how to check their rows.
 
     Attributes:
@@ -162,26 +135,8 @@ class _Template:
     part: str
 
 
-@dataclass
-class _Source:
-    """The messages with one head: of one table and one event type.
-
-    Attributes:
-        seen: Messages that were parsed one by one.
-        templates: By the middle of the message.
-    """
-
-    seen: int = 0
-    templates: dict[bytes, _Template] = field(default_factory=dict)
-
-
-# A pattern is compiled for each batch: it takes as long as some messages one by one.
-_WORTH_A_TEMPLATE: Final = 20
-_WORTH_A_PATTERN: Final = 4
-# Go writes a map of up to 8 members in one of 8 orders, a larger one in any.
-_MAX_TEMPLATES: Final = 64
-_MAX_SOURCES: Final = 10_000
-_sources: Final[dict[bytes, _Source]] = {}
+# By the head, which is that of one table and event type, and the middle.
+_sources: Final = Sources[bytes, _Template]()
 
 _START: Final = b'{"id":0,'
 # Milliseconds have 13 digits between 2001 and 2286, a TSO has 18 between 1987 and 2090.
@@ -208,11 +163,7 @@ def _learn(value: bytes, message: CanalJsonMessage) -> None:
     if match is None:
         return
     head, middle = match["head"], match["middle"]
-    if len(_sources) >= _MAX_SOURCES:
-        _sources.clear()
-    source = _sources.setdefault(head, _Source())
-    source.seen += 1
-    if source.seen < _WORTH_A_TEMPLATE:
+    if not _sources.is_worth_a_template(head, middle):
         return
     try:
         # Each by itself: so the pattern cut the message where the fields end.
@@ -224,7 +175,10 @@ def _learn(value: bytes, message: CanalJsonMessage) -> None:
         return
     if fields.keys() != {"database", "table", "pkNames", "isDdl", "type"}:
         return
-    names = {json_text(name).encode(): is_binary(types[name]) for name in columns}
+    names = {
+        json_text(name).encode(): LATIN1_TEXT if is_binary(types[name]) else TEXT
+        for name in columns
+    }
     template = _Template(
         shared=(
             str(message.source_database),
@@ -236,50 +190,12 @@ def _learn(value: bytes, message: CanalJsonMessage) -> None:
         row=row_pattern(names),
         part=part_pattern(names),
     )
-    known = source.templates.get(middle)
-    if known is not None and known.row == template.row:
-        return
-    try:
-        pc.match_substring_regex(pa.array([b""]), template.part)
-    except pa.ArrowInvalid:  # more columns than a pattern can have
-        return
-    if len(source.templates) >= _MAX_TEMPLATES:
-        source.templates.clear()
-    source.templates[middle] = template
+    known = _sources.template(head, middle)
+    if known is None or known.row != template.row:
+        _sources.learn(head, middle, template, template.part)
 
 
 # ----------------------------------------------------------- how it is recognised
-
-
-class _Cuts(NamedTuple):
-    """Where the pieces of some messages lie; an array each.
-
-    Attributes:
-        rows: Which messages, by their place in the batch.
-        template_ids: Which template each has.
-        old: Where the row before begins; -1 if there is none.
-        old_end: Where it ends, exclusive.
-        data: Where the row begins.
-        data_end: Where it ends, exclusive.
-    """
-
-    rows: Places
-    template_ids: Places
-    old: Places
-    old_end: Places
-    data: Places
-    data_end: Places
-
-    def take(self, chosen: np.ndarray[Any, Any]) -> "_Cuts":
-        """Return the cuts of some of the messages: by places, or by flags."""
-        return _Cuts(*(piece[chosen] for piece in self))
-
-
-def _in_order(found: list[_Cuts]) -> _Cuts:
-    """Put the cuts of all templates into the order of the messages."""
-    none = _Cuts(*[np.empty(0, np.int64)] * len(_Cuts._fields))
-    cuts = _Cuts(*(np.concatenate(pieces) for pieces in zip(none, *found, strict=True)))
-    return cuts.take(np.argsort(cuts.rows))
 
 
 def _recognise(values: pa.Array) -> tuple[Places, pa.StructArray]:
@@ -307,26 +223,21 @@ def _recognise(values: pa.Array) -> tuple[Places, pa.StructArray]:
     data_end = np.where(has_tso, with_extension, end - len(_END))
     is_known = has_times & (has_tso | batch.has(data_end, end, _END))
 
-    heads = batch.cut(head, np.maximum(head_end, head)).dictionary_encode()
-    head_ids = heads.indices.to_numpy(zero_copy_only=False)
-    found: list[_Cuts] = []
+    found: list[RowCuts] = []
     templates: list[_Template] = []
-    for head_id, text in enumerate(heads.dictionary.to_pylist()):
-        source = _sources.get(text)
-        if source is None:
-            continue
-        left = np.flatnonzero(is_known & (head_ids == head_id))
-        for middle_text, template in source.templates.items():
+    for places, known in _sources.among(batch, head, head_end, is_known):
+        left = places
+        for middle_text, template in known.items():
             fits = batch.has(middle[left], data_end[left], middle_text)
             mine, left = left[fits], left[~fits]
-            if len(mine) < _WORTH_A_PATTERN:
+            if len(mine) < WORTH_A_PATTERN:
                 continue
             value = middle[mine] + len(middle_text)
             ids = np.full(len(mine), len(templates))
-            cuts = _Cuts(mine, ids, value, value, value, data_end[mine])
+            cuts = RowCuts(mine, ids, value, value, value, data_end[mine])
             found.append(_cut_rows(batch, cuts, template))
             templates.append(template)
-    cuts = _in_order(found)
+    cuts = in_order(found)
     chosen = cuts.rows
     return rows[chosen], _to_arrow(
         batch,
@@ -340,7 +251,7 @@ def _recognise(values: pa.Array) -> tuple[Places, pa.StructArray]:
     )
 
 
-def _cut_rows(batch: MessageBatch, cuts: _Cuts, template: _Template) -> _Cuts:
+def _cut_rows(batch: MessageBatch, cuts: RowCuts, template: _Template) -> RowCuts:
     """Cut out the rows of messages with one template; leave those that do not fit.
 
     Args:
@@ -362,7 +273,7 @@ def _cut_rows(batch: MessageBatch, cuts: _Cuts, template: _Template) -> _Cuts:
         old_end=split,
         data=split + len(separator),
     ).take(fits)
-    fits = _matches(batch.cut(cuts.data, cuts.data_end), template.row)
+    fits = matches(batch.cut(cuts.data, cuts.data_end), template.row)
     if is_update:
         fits &= _matches_part(batch, cuts.old, cuts.old_end, template)
     return cuts.take(fits)
@@ -370,24 +281,18 @@ def _cut_rows(batch: MessageBatch, cuts: _Cuts, template: _Template) -> _Cuts:
 
 def _matches_part(
     batch: MessageBatch, starts: Places, ends: Places, template: _Template
-) -> np.ndarray[Any, Any]:
+) -> Flags:
     """Tell where there is a row with all or some of the columns."""
     rows = batch.cut(starts, ends)
-    fits = _matches(rows, template.row)
+    fits = matches(rows, template.row)
     if not fits.all():
-        fits |= _matches(rows, template.part) & batch.has(ends - 1, ends, b"}")
+        fits |= matches(rows, template.part) & batch.has(ends - 1, ends, b"}")
     return fits
-
-
-def _matches(texts: pa.BinaryArray, pattern: str) -> np.ndarray[Any, Any]:
-    found = pc.match_substring_regex(texts, pattern)
-    flags: np.ndarray[Any, Any] = found.to_numpy(zero_copy_only=False)
-    return flags.astype(np.bool_)
 
 
 def _to_arrow(
     batch: MessageBatch,
-    cuts: _Cuts,
+    cuts: RowCuts,
     templates: list[_Template],
     arrays: dict[str, pa.Array],
 ) -> pa.StructArray:
@@ -403,21 +308,13 @@ def _to_arrow(
         ],
         fields=list(_IMAGE_TYPE),
     )
-    shared = [template.shared for template in templates]
-    for name, column in zip(
-        _SHARED, zip(*shared, strict=True) if shared else [()] * 5, strict=True
-    ):
-        arrays[name] = pa.array(column, pa.string()).take(pa.array(cuts.template_ids))
+    arrays |= shared_columns(
+        CANAL_JSON_TYPE, _SHARED, cuts, [template.shared for template in templates]
+    )
     arrays["event_kind"] = pa.repeat("row", count)
     arrays["images"] = pa.ListArray.from_arrays(
         pa.array(np.arange(count + 1, dtype=np.int32)),
         images,
         type=CANAL_JSON_TYPE.field("images").type,
     )
-    return pa.StructArray.from_arrays(
-        [
-            arrays.get(field.name, pa.nulls(count, field.type))
-            for field in CANAL_JSON_TYPE
-        ],
-        fields=list(CANAL_JSON_TYPE),
-    )
+    return struct_array(CANAL_JSON_TYPE, count, arrays)

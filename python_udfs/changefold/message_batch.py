@@ -9,6 +9,7 @@ one bool per place, and false wherever the message ends too early.
 """
 
 import re
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -16,10 +17,22 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["MessageBatch", "Places", "form_length", "part_pattern", "row_pattern"]
+__all__ = [
+    "LATIN1_TEXT",
+    "TEXT",
+    "Flags",
+    "MessageBatch",
+    "Places",
+    "form_length",
+    "part_pattern",
+    "row_pattern",
+]
 
 Places = npt.NDArray[np.int64]
+"""Offsets into the bytes of the batch, or places of messages in it."""
+
 Flags = npt.NDArray[np.bool_]
+"""One bool per place."""
 
 _POWERS_OF_TEN: Final = 10 ** np.arange(17, -1, -1, dtype=np.int64)
 
@@ -194,22 +207,26 @@ _UNICODE_ESCAPE: Final = (
     r"u(?:[0-9abcefABCEF][0-9a-fA-F]{3}|[dD][0-7][0-9a-fA-F]{2}"
     r"|[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})"
 )
-_TEXT: Final = rf'"(?:[^"\\]|\\(?:["\\/bfnrt]|{_UNICODE_ESCAPE}))*"'
+
+TEXT: Final = rf'"(?:[^"\\]|\\(?:["\\/bfnrt]|{_UNICODE_ESCAPE}))*"'
+"""RE2 pattern of a JSON string."""
+
 # In UTF-8 the characters above U+00FF begin with one of these bytes.
-_LATIN1_TEXT: Final = r'"(?:[^"\\\xc4-\xff]|\\(?:["\\/bfnrt]|u00[0-9a-fA-F]{2}))*"'
+LATIN1_TEXT: Final = r'"(?:[^"\\\xc4-\xff]|\\(?:["\\/bfnrt]|u00[0-9a-fA-F]{2}))*"'
+"""RE2 pattern of a JSON string whose characters stand for bytes: up to U+00FF."""
 
 
-def row_pattern(columns: dict[bytes, bool]) -> str:
+def row_pattern(columns: Mapping[bytes, str]) -> str:
     """Return the RE2 pattern of a row: an object with all columns, in order.
 
     Args:
-        columns: JSON text of each column's name, and whether it is binary: its
-            characters then stand for bytes, so that U+00FF is the last one allowed.
+        columns: JSON text of each column's name, and the pattern of its values; each
+            may also be null.
     """
     return r"^\{" + ",".join(_members(columns)) + r"\}$"
 
 
-def part_pattern(columns: dict[bytes, bool]) -> str:
+def part_pattern(columns: Mapping[bytes, str]) -> str:
     """Return the RE2 pattern of an object with some of the columns, in order.
 
     It also matches a text that ends with a comma instead of the brace.
@@ -218,11 +235,8 @@ def part_pattern(columns: dict[bytes, bool]) -> str:
     return r"^\{" + some + "$"
 
 
-def _members(columns: dict[bytes, bool]) -> list[str]:
-    return [
-        f"{_literal(name)}:(?:{_LATIN1_TEXT if is_binary else _TEXT}|null)"
-        for name, is_binary in columns.items()
-    ]
+def _members(columns: Mapping[bytes, str]) -> list[str]:
+    return [f"{_literal(name)}:(?:{value}|null)" for name, value in columns.items()]
 
 
 def _literal(text: bytes) -> str:

@@ -23,6 +23,18 @@ def _parse_ticdc_canal_json(value: pa.Array) -> pa.Array:
     return parse_batch(value)
 
 
+def _parse_ticdc_simple(value: pa.Array) -> pa.Array:
+    from changefold.arrow_simple import parse_batch
+
+    return parse_batch(value)
+
+
+def _parse_ticdc_simple_avro(value: pa.Array) -> pa.Array:
+    from changefold.arrow_simple import parse_avro_batch
+
+    return parse_avro_batch(value)
+
+
 def _parse_mysql_ddl(sql: str | None, database: str | None) -> str | None:
     from changefold.ddl import parse_ddl
 
@@ -91,6 +103,12 @@ def register(spark: SparkSession) -> None:
     functions = {
         "parse_ticdc_canal_json": arrow_udf(  # type: ignore[call-overload]  # its stubs do not know that the hints give the kind
             _parse_ticdc_canal_json, udf_types.CANAL_JSON_MESSAGE
+        ),
+        "parse_ticdc_simple": arrow_udf(  # type: ignore[call-overload]  # as above
+            _parse_ticdc_simple, udf_types.SIMPLE_MESSAGE
+        ),
+        "parse_ticdc_simple_avro": arrow_udf(  # type: ignore[call-overload]  # as above
+            _parse_ticdc_simple_avro, udf_types.SIMPLE_MESSAGE
         ),
         "parse_mysql_ddl": udf(_parse_mysql_ddl, "string", useArrow=False),
         "fold_table_schemas": udf(_fold_table_schemas, "string", useArrow=False),

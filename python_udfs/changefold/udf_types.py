@@ -23,3 +23,23 @@ CANAL_JSON_MESSAGE: Final = (
     "error: struct<class: string, path: string, message: string>>"
 )
 """One Canal-JSON message, as `arrow_canal_json.parse_batch` builds it."""
+
+SIMPLE_MESSAGE: Final = (
+    "struct<"
+    "event_kind: string, "
+    "source_database: string, "
+    "source_table: string, "
+    "event_type: string, "
+    "commit_ts: bigint, "
+    "watermark_ts: bigint, "
+    "build_ts_ms: bigint, "
+    "schema_version: bigint, "
+    "table_id: bigint, "
+    "ddl_sql: string, "
+    "table_schema: string, "
+    "pre_table_schema: string, "
+    "data: string, "
+    "old: string, "
+    "error: struct<class: string, path: string, message: string>>"
+)
+"""One message of the Simple protocol, as `arrow_simple.parse_batch` builds it."""

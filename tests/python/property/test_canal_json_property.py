@@ -8,12 +8,8 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from changefold.arrow_canal_json import (
-    _WORTH_A_PATTERN,
-    _WORTH_A_TEMPLATE,
-    _recognise,
-    parse_batch,
-)
+from changefold.arrow_canal_json import _recognise, parse_batch
+from changefold.batch_decoder import WORTH_A_PATTERN, WORTH_A_TEMPLATE
 from changefold.canal_json import (
     CanalJsonMessage,
     read_canal_json,
@@ -142,7 +138,7 @@ def repeated_members(draw: st.DrawFn) -> bytes:
 
 
 def is_recognised(value: bytes) -> bool:
-    values = pa.array([value] * _WORTH_A_PATTERN, pa.binary())
+    values = pa.array([value] * WORTH_A_PATTERN, pa.binary())
     return len(_recognise(values)[0]) == len(values)
 
 
@@ -169,7 +165,7 @@ def learn_the_table() -> None:
         if event_type == "UPDATE":
             message["old"] = [row]
         value = compact(message | {"es": 10**12, "ts": 10**12})
-        parse_batch(pa.array([value] * (_WORTH_A_TEMPLATE + 1), pa.binary()))
+        parse_batch(pa.array([value] * (WORTH_A_TEMPLATE + 1), pa.binary()))
         assert is_recognised(value)
 
 
@@ -205,7 +201,7 @@ def test_a_good_message_gives_back_its_rows(
 @settings(max_examples=1000)
 @given(mutations() | repeated_members())
 def test_what_is_recognised_is_what_the_parser_reads(value: bytes) -> None:
-    values = pa.array([value] * _WORTH_A_PATTERN, pa.binary())
+    values = pa.array([value] * WORTH_A_PATTERN, pa.binary())
     places, rows = _recognise(values)
     for row in rows.to_pylist():
         assert row == as_row(read_canal_json(value))
@@ -317,6 +313,6 @@ def test_names_of_any_kind_are_decoded_alike_by_both_ways(
     )
     parsed = as_row(read_canal_json(value))
     assert parsed["error"] is None
-    batch = pa.array([value] * (_WORTH_A_TEMPLATE + 1), pa.binary())
+    batch = pa.array([value] * (WORTH_A_TEMPLATE + 1), pa.binary())
     for _ in range(2):
         assert parse_batch(batch).to_pylist() == [parsed] * len(batch)

@@ -11,14 +11,14 @@ import pytest
 
 from changefold import arrow_canal_json
 from changefold.arrow_canal_json import CANAL_JSON_TYPE, parse_batch
+from changefold.batch_decoder import WORTH_A_PATTERN, WORTH_A_TEMPLATE
 from changefold.canal_json import (
-    MAX_DEPTH,
-    MAX_MESSAGE_BYTES,
     CanalJsonImage,
     CanalJsonMessage,
     decode_canal_json,
 )
 from changefold.errors import CdcDecodeError
+from changefold.strict_json import MAX_DEPTH, MAX_MESSAGE_BYTES
 
 DDL: dict[str, Any] = {
     "id": 0,
@@ -628,12 +628,12 @@ def test_other_types_of_bytes_are_cast(type_: pa.DataType) -> None:
 
 def learn(value: bytes) -> None:
     """Decode a message as often as it takes to recognise the next of its kind."""
-    batch(*[value] * (arrow_canal_json._WORTH_A_TEMPLATE + 1))
+    batch(*[value] * (WORTH_A_TEMPLATE + 1))
 
 
 def is_recognised(value: bytes) -> bool:
     """Whether a message needs no parser; in a batch that is worth a pattern."""
-    values = pa.array([value] * arrow_canal_json._WORTH_A_PATTERN, pa.binary())
+    values = pa.array([value] * WORTH_A_PATTERN, pa.binary())
     places, _ = arrow_canal_json._recognise(values)
     return len(places) == len(values)
 

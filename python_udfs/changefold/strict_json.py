@@ -1,0 +1,355 @@
+"""Parse the JSON of a message strictly, and read its fields.
+
+What the decoders of all JSON protocols need: a text is accepted only if every reader
+of it sees the same thing, and what is refused is told with its place, in sentences of
+one form.
+
+Duplicate keys need care because parsers keep the last one without a word, while the
+raw text of a row still has both, for the next reader to choose from.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final, NoReturn
+
+from changefold.errors import CdcDecodeError
+
+__all__ = [
+    "MAX_DEPTH",
+    "MAX_INT64",
+    "MAX_MESSAGE_BYTES",
+    "Json",
+    "json_text",
+    "member_path",
+    "missing",
+    "read_bool",
+    "read_int64",
+    "read_string",
+    "require_value",
+    "required",
+    "shorten",
+    "strict_object",
+    "wrong_type",
+]
+
+MAX_MESSAGE_BYTES: Final = 16 * 1024 * 1024
+"""Larger messages are refused. Kafka's own limit is 1 MiB unless it is raised, and
+Spark's ``from_json`` reads no text beyond 20 million characters."""
+
+MAX_DEPTH: Final = 64
+"""Deepest nesting that is parsed. A row lies at 3 at most: message, ``data``, row."""
+
+MAX_INT64: Final = 2**63 - 1
+"""Largest number of a message: Spark has no unsigned integers."""
+
+Json = Mapping[str, Any]
+"""An object of a message that was parsed."""
+
+
+class _RepeatedKeyError(Exception):
+    """An object has a key twice."""
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise _RepeatedKeyError
+    return members
+
+
+class _Members(dict[str, object]):
+    """An object that remembers which key it has twice."""
+
+    def __init__(self, pairs: list[tuple[str, object]]) -> None:
+        super().__init__(pairs)
+        seen: set[str] = set()
+        self.repeated: str | None = None
+        for name, _ in pairs:
+            if name in seen:
+                self.repeated = name
+                break
+            seen.add(name)
+
+
+def _integer(digits: str) -> int:
+    # Python refuses more than 4300 digits; 40 are far out of range already.
+    return int(digits[:40])
+
+
+def _constant(name: str) -> NoReturn:
+    # `NaN` and `Infinity` are extensions of Python's parser.
+    raise CdcDecodeError("not_json", "$", f"Expected JSON, got `{name}`")
+
+
+_decoder: Final = json.JSONDecoder(
+    object_pairs_hook=_object, parse_int=_integer, parse_constant=_constant
+)
+# Finds where a key comes twice; used only when one does.
+_member_decoder: Final = json.JSONDecoder(
+    object_pairs_hook=_Members, parse_int=_integer, parse_constant=_constant
+)
+_SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
+_BRACKET: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
+_JSON_SPACE: Final = " \t\n\r"
+
+
+def require_value(value: bytes | None) -> bytes:
+    """Return a message, whatever is in it, if it is there and not too large.
+
+    Args:
+        value: The value of the Kafka record.
+
+    Raises:
+        CdcDecodeError: If it is null or above `MAX_MESSAGE_BYTES`.
+    """
+    if value is None:
+        raise CdcDecodeError("null_value", "$", "Expected a message, got a null value")
+    if len(value) > MAX_MESSAGE_BYTES:
+        raise CdcDecodeError(
+            "too_large",
+            "$",
+            f"Expected at most {MAX_MESSAGE_BYTES} bytes, got {len(value)}",
+        )
+    return value
+
+
+def strict_object(value: bytes | None, path: str) -> dict[str, Any]:
+    """Parse one object: a message, or a piece of one by itself.
+
+    Args:
+        value: JSON text; ``None`` for a record without a value.
+        path: Where the object lies in the message.
+
+    Raises:
+        CdcDecodeError: If it is no JSON object, not UTF-8, has a key twice or half of
+            a surrogate pair, or is too large or too deep.
+    """
+    document = _parse(value)
+    if not isinstance(document, dict):
+        raise wrong_type("object", document, path)
+    return document
+
+
+def _parse(value: bytes | None) -> object:
+    """Parse JSON: UTF-8, no duplicate keys, no lone surrogates, not too deep."""
+    value = require_value(value)
+    try:
+        text = value.decode()
+    except UnicodeDecodeError as error:
+        raise _not_utf8(value, error) from None
+    if not text.strip(_JSON_SPACE):
+        raise CdcDecodeError("not_json", "$", "Expected JSON, got an empty value")
+    if text.count("[") + text.count("{") > MAX_DEPTH:
+        _check_depth(text)
+    try:
+        document = _load(text, _decoder)
+    except _RepeatedKeyError:
+        document = _load(text, _member_decoder)
+        _check_tree(document, "$")
+    if _SURROGATE_ESCAPE.search(text) is not None:
+        _check_tree(document, "$")
+    return document
+
+
+def _load(text: str, decoder: json.JSONDecoder) -> object:
+    """Parse a text that must be one JSON value and no more."""
+    start = len(text) - len(text.lstrip(_JSON_SPACE))
+    try:
+        document, end = decoder.raw_decode(text, start)
+    except json.JSONDecodeError as error:
+        raise _not_json(text, error) from None
+    rest = text[end:].lstrip(_JSON_SPACE)
+    if rest:
+        raise CdcDecodeError(
+            "not_json",
+            "$",
+            f"Expected the end of the message, got `{shorten(rest)}` at character "
+            f"{len(text) - len(rest)}",
+        )
+    loaded: object = document
+    return loaded
+
+
+def _check_depth(text: str) -> None:
+    """Refuse deep nesting before a recursive parser sees it."""
+    depth = 0
+    for match in _BRACKET.finditer(text):
+        bracket = match.group()
+        if bracket in "[{":
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise CdcDecodeError(
+                    "too_deep",
+                    "$",
+                    f"Expected at most {MAX_DEPTH} levels of nesting, got more at "
+                    f"character {match.start()}",
+                )
+        elif bracket in "]}":
+            depth -= 1
+
+
+def _check_tree(node: object, path: str) -> None:
+    """Find repeated keys and lone surrogates, and where they are."""
+    if isinstance(node, str):
+        if not _is_unicode(node):
+            raise CdcDecodeError(
+                "lone_surrogate",
+                path,
+                "Expected Unicode text, got half of a surrogate pair",
+            )
+    elif isinstance(node, list):
+        for index, child in enumerate(node):
+            _check_tree(child, f"{path}[{index}]")
+    elif isinstance(node, dict):
+        if isinstance(node, _Members) and node.repeated is not None:
+            raise CdcDecodeError(
+                "duplicate_key",
+                member_path(path, node.repeated),
+                f"Expected each key once, got `{shorten(node.repeated)}` twice",
+            )
+        for name, child in node.items():
+            _check_tree(name, member_path(path, name))
+            _check_tree(child, member_path(path, name))
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _not_utf8(value: bytes, error: UnicodeDecodeError) -> CdcDecodeError:
+    if error.reason == "unexpected end of data" and error.end == len(value):
+        return CdcDecodeError(
+            "truncated_json",
+            "$",
+            f"Expected more bytes after {len(value)}, got the end within a character",
+        )
+    return CdcDecodeError(
+        "not_utf8",
+        "$",
+        f"Expected UTF-8, got byte 0x{value[error.start]:02X} at byte {error.start}",
+    )
+
+
+def _not_json(text: str, error: json.JSONDecodeError) -> CdcDecodeError:
+    rest = text[error.pos :].rstrip(_JSON_SPACE)
+    if _is_truncated(rest, error.msg):
+        return CdcDecodeError(
+            "truncated_json",
+            "$",
+            f"Expected more JSON after {len(text)} characters, got the end",
+        )
+    if rest.startswith("\ufeff"):
+        return CdcDecodeError("not_json", "$", "Expected JSON, got a byte order mark")
+    return CdcDecodeError(
+        "not_json",
+        "$",
+        f"Expected JSON, got `{shorten(rest)}` at character {error.pos}",
+    )
+
+
+def _is_truncated(rest: str, reason: str) -> bool:
+    """Whether the parser stopped only because the text did."""
+    if not rest or reason.startswith("Unterminated string"):
+        return True
+    if reason.startswith("Invalid \\uXXXX escape"):
+        # Python wants a character behind the four digits.
+        return re.fullmatch(r"\\?u?[0-9a-fA-F]{0,4}", rest) is not None
+    if reason.startswith("Expecting value"):
+        return any(word.startswith(rest) for word in ("true", "false", "null", "-"))
+    return False
+
+
+# ------------------------------------------------------------------------ fields
+
+
+def required(fields: Json, name: str, expected: str, parent: str = "$") -> object:
+    """Return a field that must be there, of any type.
+
+    Args:
+        fields: The object.
+        name: The field.
+        expected: Its type, for the error.
+        parent: Where the object lies in the message.
+
+    Raises:
+        CdcDecodeError: If the object has no such field.
+    """
+    if name not in fields:
+        raise missing(expected, f"{parent}.{name}", fields, name)
+    return fields[name]
+
+
+def read_string(fields: Json, name: str, parent: str = "$") -> str:
+    """Return a field that must be text; the arguments are those of `required`."""
+    text = required(fields, name, "str", parent)
+    if not isinstance(text, str):
+        raise wrong_type("str", text, f"{parent}.{name}")
+    return text
+
+
+def read_bool(fields: Json, name: str, parent: str = "$") -> bool:
+    """Return a field that must be a bool; the arguments are those of `required`."""
+    flag = required(fields, name, "bool", parent)
+    if not isinstance(flag, bool):
+        raise wrong_type("bool", flag, f"{parent}.{name}")
+    return flag
+
+
+def read_int64(fields: Json, name: str, parent: str = "$") -> int:
+    """Return a field that must be a whole number from 0 to `MAX_INT64`."""
+    number = required(fields, name, "int", parent)
+    path = f"{parent}.{name}"
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise wrong_type("int", number, path)
+    if not 0 <= number <= MAX_INT64:
+        raise CdcDecodeError(
+            "out_of_range",
+            path,
+            f"Expected `int` from 0 to {MAX_INT64}, got {shorten(str(number))}",
+        )
+    return number
+
+
+def missing(expected: str, path: str, fields: Json, name: str) -> CdcDecodeError:
+    """Return the error of a field that is not there, or null where it may not be."""
+    got = "`null`" if name in fields else "no such field"
+    return CdcDecodeError("missing_field", path, f"Expected `{expected}`, got {got}")
+
+
+def wrong_type(expected: str, value: object, path: str) -> CdcDecodeError:
+    """Return the error of a value that is of another type than expected."""
+    return CdcDecodeError(
+        "wrong_type", path, f"Expected `{expected}`, got `{_type_name(value)}`"
+    )
+
+
+def _type_name(value: object) -> str:
+    """Return the name that msgspec uses."""
+    if value is None:
+        return "null"
+    if isinstance(value, dict):
+        return "object"
+    if isinstance(value, list):
+        return "array"
+    return type(value).__name__
+
+
+def member_path(path: str, name: str) -> str:
+    """Return the place of a member of an object, whatever its name."""
+    name = shorten(name)
+    return f"{path}.{name}" if name.isidentifier() else f"{path}[{json_text(name)}]"
+
+
+def shorten(text: str) -> str:
+    """Return a text as an error may quote it."""
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def json_text(value: object) -> str:
+    """Return compact JSON, as the producers write it."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
