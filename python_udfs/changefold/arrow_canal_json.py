@@ -11,8 +11,10 @@ There are two ways, and they accept the same messages:
 Why the second accepts only what the first accepts. The layout cuts a message into
 literal text and pieces. Each piece is by itself valid JSON of the right shape:
 
-- the names of table and key (the head), ``sqlType`` and ``mysqlType`` (the middle):
-  their bytes are those of a piece that was parsed strictly before (`_learn`);
+- the names of table and key (the head): their bytes are those of a head that was parsed
+  strictly before (`_learn`);
+- ``sqlType`` and ``mysqlType`` (the middle): their members are those of a middle that was
+  parsed strictly before, each once, in any order (`_members`), as Go writes a map;
 - the rows: they match a pattern made from the table's columns, which allows exactly
   these keys, once each, in this order, each followed by a JSON string or null;
 - the numbers: digits without a leading zero, too few of them to exceed 64 bits.
@@ -23,6 +25,7 @@ control characters, which is checked for the whole batch at once.
 """
 
 import re
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -122,7 +125,7 @@ _SHARED: Final = (
 
 
 class _Template(NamedTuple):
-    """What messages with the same head and middle share, and how to check their rows.
+    """What messages with the same head and members share, and how to check their rows.
 
     Attributes:
         shared: The fields of `_SHARED`.
@@ -135,8 +138,10 @@ class _Template(NamedTuple):
     part: str
 
 
-# By the head, which is that of one table and event type, and the middle.
-_sources: Final = Sources[bytes, _Template]()
+_Members = tuple[tuple[bytes, ...], ...]
+
+# By the head, which is that of one table and event type, and the members of the middle.
+_sources: Final = Sources[_Members, _Template]()
 
 _START: Final = b'{"id":0,'
 # Milliseconds have 13 digits between 2001 and 2286, a TSO has 18 between 1987 and 2090.
@@ -144,6 +149,7 @@ _START: Final = b'{"id":0,'
 _TIMES: Final = (b',"es":', 13, b',"ts":', 13)
 _EXTENSION: Final = (b'],"_tidb":{"commitTs":', 18, b"}}")
 _END: Final = b"]}"
+_OLD: Final = b',"old":'
 
 _LAYOUT: Final = re.compile(
     rb'\{"id":0,'
@@ -151,7 +157,7 @@ _LAYOUT: Final = re.compile(
     rb'"isDdl":false,"type":"(?:INSERT|UPDATE|DELETE)")'
     rb',"es":[0-9]++,"ts":[0-9]++'
     rb'(?P<middle>,"sql":"","sqlType":(?P<sql_types>\{[^}]*+\}),'
-    rb'"mysqlType":(?P<mysql_types>\{[^}]*+\}),"old":)'
+    rb'"mysqlType":(?P<mysql_types>\{[^}]*+\})),"old":'
     rb'(?:null|\[\{.*\}\]),"data":\[(?P<data>\{.*\})\](?:,"_tidb":\{[^}]*+\})?+\}',
     re.DOTALL,
 )
@@ -162,8 +168,8 @@ def _learn(value: bytes, message: CanalJsonMessage) -> None:
     match = _LAYOUT.fullmatch(value)
     if match is None:
         return
-    head, middle = match["head"], match["middle"]
-    if not _sources.is_worth_a_template(head, middle):
+    head, members = match["head"], _members(match["middle"])
+    if members is None or not _sources.is_worth_a_template(head, members):
         return
     try:
         # Each by itself: so the pattern cut the message where the fields end.
@@ -174,6 +180,9 @@ def _learn(value: bytes, message: CanalJsonMessage) -> None:
     except CdcDecodeError:
         return
     if fields.keys() != {"database", "table", "pkNames", "isDdl", "type"}:
+        return
+    # Then a comma before a quote stands between two members only.
+    if any(re.search(r'["\\]|,$', text) for item in types.items() for text in item):
         return
     names = {
         json_text(name).encode(): LATIN1_TEXT if is_binary(types[name]) else TEXT
@@ -190,9 +199,24 @@ def _learn(value: bytes, message: CanalJsonMessage) -> None:
         row=row_pattern(names),
         part=part_pattern(names),
     )
-    known = _sources.template(head, middle)
+    known = _sources.template(head, members)
     if known is None or known.row != template.row:
-        _sources.learn(head, middle, template, template.part)
+        _sources.learn(head, members, template, template.part)
+
+
+_MIDDLE: Final = re.compile(
+    rb',"sql":"","sqlType":\{([^}]*+)\},"mysqlType":\{([^}]*+)\}'
+)
+
+
+@lru_cache(maxsize=4096)
+def _members(middle: bytes) -> _Members | None:
+    """Return the members of both maps, whatever their order."""
+    match = _MIDDLE.fullmatch(middle)
+    if match is None:
+        return None
+    # The first member begins with a quote, the others where a comma and a quote were.
+    return tuple(tuple(sorted(text[1:].split(b',"'))) for text in match.groups())
 
 
 # ----------------------------------------------------------- how it is recognised
@@ -226,17 +250,18 @@ def _recognise(values: pa.Array) -> tuple[Places, pa.StructArray]:
     found: list[RowCuts] = []
     templates: list[_Template] = []
     for places, known in _sources.among(batch, head, head_end, is_known):
-        left = places
-        for middle_text, template in known.items():
-            fits = batch.has(middle[left], data_end[left], middle_text)
-            mine, left = left[fits], left[~fits]
-            if len(mine) < WORTH_A_PATTERN:
+        middle_end, ids = _find_templates(
+            batch, middle[places], data_end[places], known, templates
+        )
+        for number in np.unique(ids[ids >= 0]):
+            mine = ids == number
+            if np.count_nonzero(mine) < WORTH_A_PATTERN:
                 continue
-            value = middle[mine] + len(middle_text)
-            ids = np.full(len(mine), len(templates))
-            cuts = RowCuts(mine, ids, value, value, value, data_end[mine])
-            found.append(_cut_rows(batch, cuts, template))
-            templates.append(template)
+            value = middle_end[mine] + len(_OLD)
+            cuts = RowCuts(
+                places[mine], ids[mine], value, value, value, data_end[places[mine]]
+            )
+            found.append(_cut_rows(batch, cuts, templates[number]))
     cuts = in_order(found)
     chosen = cuts.rows
     return rows[chosen], _to_arrow(
@@ -249,6 +274,46 @@ def _recognise(values: pa.Array) -> tuple[Places, pa.StructArray]:
             "ts_ms": pa.array(ts[chosen]),
         },
     )
+
+
+def _find_templates(
+    batch: MessageBatch,
+    middle: Places,
+    end: Places,
+    known: dict[_Members, _Template],
+    templates: list[_Template],
+) -> tuple[Places, Places]:
+    """Find the templates of messages with one head.
+
+    Args:
+        batch: The messages.
+        middle: Where the middle of each begins.
+        end: Where the row in ``data`` ends.
+        known: The templates by members.
+        templates: Those in use; grows.
+
+    Returns:
+        Where the middle of each ends, and its number in `templates`, or -1.
+    """
+    if not len(middle):
+        return middle, middle
+    # Most often all middles are like the first: then one comparison tells.
+    first_end = batch.find(middle[:1], end[:1], _OLD)
+    first = batch.cut(middle[:1], first_end)[0].as_py()
+    middle_end = middle + len(first)
+    others = np.flatnonzero(~batch.has(middle, end, first + _OLD))
+    middle_end[others] = batch.find(middle[others], end[others], _OLD)
+    texts = batch.cut(middle[others], middle_end[others]).dictionary_encode()
+    numbers = []
+    for text in [first, *texts.dictionary.to_pylist()]:
+        members = _members(text)
+        template = None if members is None else known.get(members)
+        if template is not None and template not in templates:
+            templates.append(template)
+        numbers.append(-1 if template is None else templates.index(template))
+    ids = np.full(len(middle), numbers[0])
+    ids[others] = np.array(numbers[1:], np.int64)[texts.indices.to_numpy()]
+    return middle_end, ids
 
 
 def _cut_rows(batch: MessageBatch, cuts: RowCuts, template: _Template) -> RowCuts:

@@ -42,6 +42,8 @@ ERROR_TYPE: Final = pa.struct(
 WORTH_A_TEMPLATE: Final = 20
 """So many messages of a source are parsed before the next are recognised."""
 
+_FIRST_PARSED: Final = 256
+
 WORTH_A_PATTERN: Final = 4
 """Fewer messages of a kind in a batch are parsed: a pattern is compiled for each batch,
 which takes as long as some messages one by one."""
@@ -72,15 +74,22 @@ def decode_batch(
     """
     if values.type != pa.binary():
         values = values.cast(pa.binary())
-    places, recognised = recognise(values)
-    others = np.ones(len(values), np.bool_)
-    others[places] = False
-    if not others.any():
+    found, recognised = recognise(values)
+    if len(found) == len(values):
         return recognised
-    other_places = np.flatnonzero(others)
-    rows = [read(value) for value in values.take(other_places).to_pylist()]
-    order = np.argsort(np.concatenate([places, other_places]))
-    return pa.concat_arrays([recognised, pa.array(rows, type_)]).take(order)
+    pieces, places = [recognised], [found]
+    left = np.delete(np.arange(len(values)), found)
+    count = _FIRST_PARSED
+    while len(left):
+        # What these teach, the next need not be parsed for.
+        parsed, left = left[:count], left[count:]
+        rows = [read(value) for value in values.take(parsed).to_pylist()]
+        found, recognised = recognise(values.take(left))
+        pieces += [pa.array(rows, type_), recognised]
+        places += [parsed, left[found]]
+        left = np.delete(left, found)
+        count *= 2
+    return pa.concat_arrays(pieces).take(np.argsort(np.concatenate(places)))
 
 
 def as_row(message: msgspec.Struct) -> dict[str, Any]:

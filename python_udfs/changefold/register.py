@@ -84,7 +84,9 @@ def _convert_mysql_value(
     old, new = parse_mysql_type(from_type), parse_mysql_type(to_type)
     try:
         text, zone = from_wire(value, old, wire_form)
-        return to_wire(convert_value(text, old, new, strict=False), new, wire_form, zone)
+        return to_wire(
+            convert_value(text, old, new, strict=False), new, wire_form, zone
+        )
     except ValueError:
         # The source did convert it, so its rules are others than ours. The value
         # stays as it was; if the new type can not hold it, the row records that.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from changefold.mysql_text import to_mysql_text
 from changefold.mysql_types import MySqlType, parse_mysql_type
+from changefold.wire_forms import SIMPLE, from_wire
 from changefold_tools.models import source_shapes
 from changefold_tools.render import model_name
 from changefold_tools.shapes import TableName
@@ -66,7 +67,7 @@ def _image(row: Row, layout: _Layout) -> dict[str, Any]:
     for name, column, mysql_type in layout.columns:
         value = row[column]
         if value is None:
-            image[name] = failures.get(column)
+            image[name] = _as_wall_clock(failures.get(column), mysql_type)
             continue
         if isinstance(value, bytearray):
             value = bytes(value)
@@ -74,6 +75,13 @@ def _image(row: Row, layout: _Layout) -> dict[str, Any]:
             value = value.replace(tzinfo=UTC)
         image[name] = to_mysql_text(value, mysql_type)
     return image
+
+
+def _as_wall_clock(text: str | None, mysql_type: MySqlType) -> str | None:
+    """A value that did not fit, of an instant without its zone."""
+    if text is None or mysql_type.base != "timestamp" or not text.startswith("{"):
+        return text
+    return from_wire(text, mysql_type, SIMPLE)[0]
 
 
 def _sorted_rows(
