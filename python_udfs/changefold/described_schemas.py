@@ -4,12 +4,19 @@ from typing import Final
 
 import msgspec
 
-from changefold.mysql_types import MySqlType, parse_mysql_type, quote_mysql_string
+from changefold.mysql_types import (
+    INTEGER_BITS,
+    MySqlType,
+    parse_mysql_type,
+    quote_mysql_string,
+)
 
 __all__ = ["DescribedColumn", "DescribedIndex", "DescribedSchema"]
 
 _WITH_LENGTH: Final = frozenset({"char", "varchar", "binary", "varbinary", "bit"})
 _WITH_FRACTION: Final = frozenset({"datetime", "timestamp", "time"})
+# TiDB flags BIT and others as unsigned too.
+_WITH_SIGN: Final = frozenset({*INTEGER_BITS, "decimal", "float", "double"})
 
 
 class DescribedColumn(msgspec.Struct, frozen=True):
@@ -39,7 +46,11 @@ class DescribedColumn(msgspec.Struct, frozen=True):
 
     @property
     def mysql_type(self) -> MySqlType:
-        """The whole type."""
+        """The whole type.
+
+        Raises:
+            ValueError: If it is no type, as of the columns of a view.
+        """
         text = self.type
         if self.elements:
             text += "(" + ",".join(map(quote_mysql_string, self.elements)) + ")"
@@ -49,7 +60,8 @@ class DescribedColumn(msgspec.Struct, frozen=True):
             text += f"({self.length})"
         elif text in _WITH_FRACTION and self.decimal:
             text += f"({self.decimal})"
-        return parse_mysql_type(text + (" unsigned" if self.unsigned else ""))
+        is_unsigned = self.unsigned and self.type in _WITH_SIGN
+        return parse_mysql_type(text + (" unsigned" if is_unsigned else ""))
 
 
 class DescribedIndex(msgspec.Struct, frozen=True):
@@ -84,3 +96,11 @@ class DescribedSchema(msgspec.Struct, frozen=True):
     version: int
     columns: tuple[DescribedColumn, ...]
     indexes: tuple[DescribedIndex, ...] = ()
+
+    @property
+    def has_types(self) -> bool:
+        """Whether the type of each column is known; a view's are not."""
+        try:
+            return all(column.mysql_type for column in self.columns)
+        except ValueError:
+            return False

@@ -68,7 +68,11 @@ def _fold_table_schemas(ddl_events: str | None, described: str | None) -> str:
                 described_before=described_before,
             )
         )
-    schemas = map(schema, msgspec.json.decode(described or "[]", type=list[str]))
+    schemas = [
+        known
+        for text in msgspec.json.decode(described or "[]", type=list[str])
+        if (known := schema(text)).has_types
+    ]
     return msgspec.json.encode(fold_schemas(events, schemas)).decode()
 
 

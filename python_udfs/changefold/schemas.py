@@ -753,7 +753,11 @@ class _Fold:
     def _description(self, name: tuple[str, str]) -> DescribedSchema | None:
         """Return what is told of a table that was there before its first DDL."""
         before = self._event.described_before
-        if before is not None and (before.database, before.table) == name:
+        if (
+            before is not None
+            and before.has_types
+            and (before.database, before.table) == name
+        ):
             return before
         return self._described.get(name)
 
@@ -900,8 +904,9 @@ class _Fold:
         """CREATE TABLE LIKE copies columns, indexes and partitions, no rows."""
         table = change.table
         original = None if action.like is None else self._liked(action.like, action)
-        if original is None and self._event.described is not None:
-            _fill_as_described(table, self._event.described)
+        described = self._event.described
+        if original is None and described is not None and described.has_types:
+            _fill_as_described(table, described)
             return
         if original is None:
             table.is_complete = False
