@@ -43,7 +43,8 @@ test: setup ## All tests: unit, property, golden, integration
 	$(BIN)/pytest
 
 unit: setup ## Tests without Spark
-	$(BIN)/pytest tests/python/unit tests/python/property/test_canal_json_property.py
+	$(BIN)/pytest tests/python/unit tests/python/property/test_canal_json_property.py \
+		tests/python/property/test_simple_property.py
 
 property: setup ## Random histories through the whole pipeline
 	$(BIN)/pytest tests/python/property

@@ -98,13 +98,16 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def write_models(files: dict[str, str], project: Path, *, check: bool) -> Outcome:
+def write_models(
+    files: dict[str, str], project: Path, *, check: bool, are_all: bool = False
+) -> Outcome:
     """Write the files that are new or stale; leave what a person has edited.
 
     Args:
         files: Path below the project -> text.
         project: Folder of the dbt project.
         check: Write nothing, only tell.
+        are_all: No other file is generated: what the ledger has besides goes.
 
     Returns:
         What was written (or would be), and for each edited file the difference.
@@ -135,7 +138,7 @@ def write_models(files: dict[str, str], project: Path, *, check: bool) -> Outcom
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_text(text)
         ledger[path] = _digest(text)
-    for path in sorted(ledger.keys() - files.keys()):
+    for path in sorted(ledger.keys() - files.keys()) if are_all else ():
         target = project / path
         if not target.exists():
             del ledger[path]
@@ -163,8 +166,10 @@ def update_models(project: Path, schema: str, *, check: bool) -> Outcome:
     """
     seed = TypeSeed(project / "seeds" / "mysql_types.csv")
     files = render_sources(declared_topics(project))
-    files |= render_models(source_shapes(spark_session(), schema), seed)
-    return write_models(files, project, check=check)
+    shapes = source_shapes(spark_session(), schema)
+    files |= render_models(shapes, seed)
+    # Without any table, the topics have not been read: that is no reason to remove.
+    return write_models(files, project, check=check, are_all=bool(shapes))
 
 
 def make_models(project: Path, schema: str, *, check: bool) -> Outcome:

@@ -17,9 +17,7 @@ changes as (
 
     select * from {{ ref('changes') }}
     where
-        kafka_topic = {{ sql_text('ticdc_shop') }}
-        and source_database = {{ sql_text('shop') }}
-        and source_table = {{ sql_text('order_items') }}
+        {{ is_of_table() }}
         and {{ is_unapplied() }}
 
 ),

@@ -16,9 +16,7 @@ changes as (
 
     select * from {{ ref('changes') }}
     where
-        kafka_topic = {{ sql_text('ticdc_shop') }}
-        and source_database = {{ sql_text('shop') }}
-        and source_table = {{ sql_text('products') }}
+        {{ is_of_table() }}
         and {{ is_unapplied() }}
 
 ),
@@ -64,7 +62,8 @@ images as (
                 {{ function('convert_mysql_value') }}(
                     image.`price`,
                     {{ sql_text('decimal(12,2) unsigned') }},
-                    {{ sql_text('decimal(14,4)') }}
+                    {{ sql_text('decimal(14,4)') }},
+                    '{{ wire_form() }}'
                 ),
                 image.`price`
             ) as `price`,

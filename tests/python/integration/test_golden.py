@@ -11,17 +11,20 @@ from rich.console import Console
 from changefold_tools.verify import Recording, verify
 
 PROJECT = Path(__file__).parents[3]
-GOLDEN = PROJECT / "tests" / "golden" / "ticdc_canal_json"
+GOLDEN = PROJECT / "tests" / "golden"
 
 
 @pytest.mark.parametrize(
     ("scenario", "variant", "runs"),
     [
-        ("types", "canal_json_tidb", 1),
-        ("types", "canal_json_compatible", 2),
-        ("shop", "canal_json_tidb", 3),
-        ("shop", "canal_json_updated_columns", 1),
-        ("shop", "canal_json", 2),
+        ("ticdc_canal_json/types", "canal_json_tidb", 1),
+        ("ticdc_canal_json/types", "canal_json_compatible", 2),
+        ("ticdc_canal_json/shop", "canal_json_tidb", 3),
+        ("ticdc_canal_json/shop", "canal_json_updated_columns", 1),
+        ("ticdc_canal_json/shop", "canal_json", 2),
+        ("ticdc_simple/types", "simple_avro", 1),
+        ("ticdc_simple/ddl", "canal_json_tidb", 1),
+        ("ticdc_simple/ddl", "simple_json", 2),
     ],
 )
 def test_tables_equal_the_source(scenario: str, variant: str, runs: int) -> None:

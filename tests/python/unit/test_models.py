@@ -222,9 +222,12 @@ def test_a_stale_file_is_written_and_a_check_writes_nothing(tmp_path: Path) -> N
 def test_a_file_whose_table_is_gone_goes_too(tmp_path: Path) -> None:
     (tmp_path / "models").mkdir()
     write_models({"models/a.sql": "one\n"}, tmp_path, check=False)
-    assert write_models({}, tmp_path, check=True).removed == ["models/a.sql"]
+    assert write_models({}, tmp_path, check=False).removed == []
+    stale = write_models({}, tmp_path, check=True, are_all=True)
+    assert stale.removed == ["models/a.sql"]
     assert (tmp_path / "models" / "a.sql").exists()
-    assert write_models({}, tmp_path, check=False).removed == ["models/a.sql"]
+    gone = write_models({}, tmp_path, check=False, are_all=True)
+    assert gone.removed == ["models/a.sql"]
     assert not (tmp_path / "models" / "a.sql").exists()
 
 
@@ -232,7 +235,8 @@ def test_an_edited_file_whose_table_is_gone_stays_and_is_told(tmp_path: Path) ->
     (tmp_path / "models").mkdir()
     write_models({"models/a.sql": "one\n"}, tmp_path, check=False)
     (tmp_path / "models" / "a.sql").write_text("mine\n")
-    assert write_models({}, tmp_path, check=False).orphaned == ["models/a.sql"]
+    outcome = write_models({}, tmp_path, check=False, are_all=True)
+    assert outcome.orphaned == ["models/a.sql"]
     assert (tmp_path / "models" / "a.sql").read_text() == "mine\n"
 
 
