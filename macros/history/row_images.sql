@@ -110,7 +110,7 @@
                 {%- endfor %}
             ) as image,
             false as is_deleted,
-            'u' as op,
+            'c' as op,
             change_sequence,
             change_sequence as written_sequence,
             true as is_ddl,

@@ -141,7 +141,10 @@ def export_table(
             if previous is not None and not continues:
                 yield from _end(previous)
             line = {**piece.named, "pk": pk, **_moment(since)}
-            yield "history", {**line, "op": "U" if continues else "I", "row": image}
+            # A topic that begins in the middle shows a row first when it is updated.
+            is_first = since == row["_cdc_valid_from_sequence"]
+            is_update = continues or (is_first and row["_cdc_op"] == "u")
+            yield "history", {**line, "op": "U" if is_update else "I", "row": image}
             if until is None:
                 yield "current", {**piece.named, "row": image}
             previous = piece

@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import tempfile
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -17,6 +18,7 @@ from rich.console import Console
 
 from changefold_tools import compare
 from changefold_tools.export import export_tables
+from changefold_tools.midstream import Midstream, PendingChange
 from changefold_tools.models import update_models, write_models
 from changefold_tools.session import run_dbt, spark_session, stop_session
 from changefold_tools.sources import render_sources
@@ -72,6 +74,11 @@ class Recording:
             f"Can not tell the protocol of `{self.variant}`: expected a name that begins "
             f"with {', '.join(PROTOCOLS)}."
         )
+
+    @property
+    def begins_in_the_middle(self) -> bool:
+        """Whether the folder has a truth of what the topic shows."""
+        return any(self.folder.glob("expected_final_visible.ndjson*"))
 
     def lines(self) -> list[str]:
         """The recorded messages, one a line."""
@@ -165,7 +172,7 @@ def declare_topics(project: Path, topics: list[dict[str, Any]]) -> None:
 
 def build_recording(
     recording: Recording, project: Path, *, runs: int, export: Path
-) -> list[str]:
+) -> list[PendingChange]:
     """Build a recording in a scratch project and export its tables.
 
     Args:
@@ -175,7 +182,7 @@ def build_recording(
         export: Folder for ``current.ndjson`` and ``history.ndjson``.
 
     Returns:
-        What waits for its schema at the end, a sentence for each table.
+        What waits for its schema at the end.
     """
     lines = recording.lines()
     with scratch_project(project) as copy:
@@ -195,14 +202,13 @@ def build_recording(
         return _pending(spark_session())
 
 
-def _pending(spark: SparkSession) -> list[str]:
+def _pending(spark: SparkSession) -> list[PendingChange]:
     rows = spark.sql(
-        "select source_database, source_table, schema_version, count(*) as changes "
-        f"from `{_SCHEMA}`.pending_changes group by all order by all"  # our own schema
+        "select source_database, source_table, coalesce(after, before) as image "
+        f"from `{_SCHEMA}`.pending_changes order by all"  # our own schema
     ).collect()
     return [
-        f"pending {row.source_database}.{row.source_table}: {row.changes} changes wait "
-        f"for schema version {row.schema_version}, which no message describes."
+        PendingChange(row.source_database, row.source_table, json.loads(row.image))
         for row in rows
     ]
 
@@ -232,22 +238,38 @@ def verify(
         folder = export or Path(name)
         pending = build_recording(recording, project, runs=runs, export=folder)
         console.print(f"{recording.folder.name} / {recording.variant}, {runs} run(s)")
-        # A topic that begins in the middle has a truth of its own: what it shows.
-        truth = compare.load_truth(recording.folder, visible=True)
+        truth = compare.load_truth(recording.folder)
         schemas = compare.load_schemas(recording.folder)
         known = compare.load_known_differences(recording.folder)
-        history = list(compare.load_ndjson(folder / "history.ndjson"))
-        has_es = any(line["commitTs"] is None for line in history)
+        built = {
+            name: list(compare.load_ndjson(folder / f"{name}.ndjson"))
+            for name in ("current", "history")
+        }
+        has_es = any(line["commitTs"] is None for line in built["history"])
         by: Literal["commitTs", "es"] = "es" if has_es else "commitTs"
+        midstream = None
+        if recording.begins_in_the_middle and not has_es:
+            visible = compare.load_truth(recording.folder, visible=True)
+            midstream = Midstream(visible, truth, built, pending, schemas)
+            truth = midstream.truth
         results = compare.compare_final(
-            truth.final,
-            compare.load_ndjson(folder / "current.ndjson"),
-            schemas,
-            known_differences=known,
+            truth.final, built["current"], schemas, known_differences=known
         )
         if truth.history is not None:
-            results += compare.compare_history(truth.history, history, schemas, by=by)
-        for remark in truth.remarks + pending:
+            results += compare.compare_history(
+                truth.history, built["history"], schemas, by=by
+            )
+        if midstream is not None:
+            midstream.add_to(results)
+        waiting = Counter(f"{change.database}.{change.table}" for change in pending)
+        for remark in [
+            *truth.remarks,
+            *(
+                f"pending {table}: {count} changes wait for a schema that no message "
+                "describes."
+                for table, count in waiting.items()
+            ),
+        ]:
             console.print(remark, highlight=False, markup=False)
         compare.render(results, console)
         return compare.is_equal(results)
