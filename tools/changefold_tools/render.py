@@ -528,9 +528,14 @@ class TableModels:
             {"name": name, "data_type": kept, "description": f"{{{{ doc('{name}') }}}}"}
             for name, kept in VERSION_COLUMNS.items()
         ]
+        unknown = {
+            since: _inert(reason) for since, reason in self.shape.unknown_since.items()
+        }
+        meta = {"config": {"meta": {"needs_snapshot": unknown}}} if unknown else {}
         return _dump(
             {
                 "name": f"scd2_{self.name}",
+                **meta,
                 "description": _inert(
                     f"One row per version of a row of {self.shape.database}."
                     f"{self.shape.table}, told apart by {keys}. Versions of a key do "

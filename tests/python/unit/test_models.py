@@ -318,3 +318,19 @@ def test_a_table_of_another_tool_is_declared_where_it_is() -> None:
     (text,) = render_sources([topic]).values()
     (table,) = yaml.safe_load(text)["sources"][0]["tables"]
     assert (table["schema"], table["identifier"]) == ("landing", "kafka_t")
+
+
+def test_a_table_whose_rows_a_ddl_moved_unseen_says_so_in_its_metadata() -> None:
+    change = '[{"operation":"truncate","partitions":[{"name":"p0"}]}]'
+    (shape,) = shapes_from_versions(
+        [
+            _version("1", [ID]),
+            _version("2", [ID], partition_changes=change, ddl_sql="alter table t ..."),
+        ]
+    )
+    tables = TableModels(shape, SEED)
+    (model,) = yaml.safe_load(tables.history_yml())["models"]
+    reason = model["config"]["meta"]["needs_snapshot"]["2"]
+    assert reason.endswith("as how the table is partitioned was never seen")
+    assert reason in model["description"]
+    assert "ended_where" not in tables.history()
