@@ -221,7 +221,11 @@
         image,
         moment.ends as is_deleted,
         moment.is_ddl,
-        if(moment.is_ddl, if(moment.ends, 'd', 'u'), op) as op,
+        case
+            when moment.ends then 'd'
+            when moment.at = change_sequence then op
+            else 'u'
+        end as op,
         moment.at as change_sequence,
         written_sequence,
         concat(moment.at, if(moment.is_ddl, '~', '')) as held_at,
