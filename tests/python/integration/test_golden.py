@@ -19,7 +19,7 @@ GOLDEN = PROJECT / "tests" / "golden"
     [
         ("ticdc_canal_json/types", "canal_json_tidb", 1),
         ("ticdc_canal_json/types", "canal_json_compatible", 2),
-        ("ticdc_canal_json/shop", "canal_json_tidb", 3),
+        ("ticdc_canal_json/shop", "canal_json_tidb", 5),
         ("ticdc_canal_json/shop", "canal_json", 2),
         ("ticdc_simple/types", "simple_avro", 1),
         ("ticdc_simple/ddl", "canal_json_tidb", 1),

@@ -216,6 +216,8 @@ def open_session(credentials: SparkSessionCredentials) -> SparkSession:
             raise DbtRuntimeError(
                 f"Spark did not start: {error}. Details: {log}"
             ) from error
+        # `spark.sql` asks for it each time, and py4j then looks through every jar.
+        spark._jvm.PythonUtils = spark._jvm.PythonUtils
         if not credentials.is_local:
             _ship_code(spark, credentials.functions)
         for name in credentials.functions:
