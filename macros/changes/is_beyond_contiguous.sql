@@ -1,31 +1,29 @@
 {#
-    Condition: the message lies beyond what was counted as read without a hole.
+    Condition: the message lies beyond what `watermarks` has read without a hole.
 
     Returns:
-        A condition on kafka_topic, kafka_partition and kafka_offset, with one literal
-        bound for each partition, so that files of the past are not opened.
+        A condition on kafka_topic, kafka_partition, kafka_offset and batch_id. Where no
+        partition of a topic has a hole, only later batches can: their literal keeps the
+        files of the past shut.
 #}
 {% macro is_beyond_contiguous() -%}
-    {%- if not execute or flags.FULL_REFRESH or not snapshot_id(this) -%}
+    {%- set positions = counted_positions() if execute and not flags.FULL_REFRESH else [] -%}
+    {%- if not positions -%}
         {{ return('true') }}
     {%- endif -%}
-    {%- set rows = adapter.query_once(
-        'select kafka_topic, kafka_partition, contiguous_offset from ' ~ this,
-        snapshot_id(this)
-    ) -%}
-    {%- set conditions = [] -%}
-    {%- set known = [] -%}
-    {%- for row in rows -%}
-        {%- set partition = 'kafka_topic = ' ~ sql_text(row.kafka_topic)
-            ~ ' and kafka_partition = ' ~ row.kafka_partition -%}
-        {%- do conditions.append(
-            '(' ~ partition ~ ' and kafka_offset > ' ~ row.contiguous_offset ~ ')'
+    {%- set read = [] -%}
+    {%- set batches = counted_batches() -%}
+    {%- for row in positions -%}
+        {%- do read.append(
+            '(kafka_topic = ' ~ sql_text(row.kafka_topic)
+            ~ ' and kafka_partition = ' ~ row.kafka_partition
+            ~ ' and kafka_offset <= ' ~ row.contiguous_offset ~ ')'
         ) -%}
-        {%- do known.append('(' ~ partition ~ ')') -%}
+        {%- if row.contiguous_offset < row.last_offset -%}
+            {%- do batches.update({row.kafka_topic: 0}) -%}
+        {%- endif -%}
     {%- endfor -%}
-    {%- if not known -%}
-        {{ return('true') }}
-    {%- endif -%}
-    {%- do conditions.append('not (' ~ known | join(' or ') ~ ')') -%}
-    {{ return('(' ~ conditions | join(' or ') ~ ')') }}
+    {{ return(
+        '(' ~ is_of_later_batch(batches) ~ ' and not (' ~ read | join(' or ') ~ '))'
+    ) }}
 {%- endmacro %}

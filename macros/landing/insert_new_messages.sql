@@ -6,11 +6,19 @@
         incoming: name of the view on what was just read.
         topic: name of the topic; messages of another one are left out.
         batch_id: number of this landing; later models read by it.
+        first_offsets: mapping partition -> lowest offset in `incoming`, if the raw table
+            has messages already; files below these are not opened.
 
     Returns:
         An `insert` statement.
 #}
-{% macro insert_new_messages(raw, incoming, topic, batch_id) -%}
+{% macro insert_new_messages(raw, incoming, topic, batch_id, first_offsets) -%}
+    {%- set conditions = [] -%}
+    {%- for partition, offset in first_offsets.items() -%}
+        {%- do conditions.append(
+            '(partition = ' ~ partition ~ ' and offset >= ' ~ offset ~ ')'
+        ) -%}
+    {%- endfor %}
 insert into {{ raw }}
 with
 
@@ -18,6 +26,16 @@ incoming as (
 
     select * from {{ incoming }}
     where topic = {{ sql_text(topic) }}
+
+),
+
+landed as (
+
+    select
+        partition,
+        offset
+    from {{ raw }}
+    where {{ conditions | join(' or ') or 'false' }}
 
 ),
 
@@ -46,7 +64,7 @@ select
     current_timestamp() as landed_at,
     cast({{ batch_id }} as bigint) as batch_id
 from numbered
-left anti join {{ raw }} as landed
+left anti join landed
     on
         numbered.partition = landed.partition
         and numbered.offset = landed.offset

@@ -52,7 +52,18 @@
             'select coalesce(max(batch_id), 0) + 1 as batch_id from ' ~ ledger
         ).rows[0][0] -%}
         {%- do adapter.read_messages('incoming_messages', new_files) -%}
-        {%- do run_query(insert_new_messages(raw, 'incoming_messages', topic.name, batch_id)) -%}
+        {%- set first_offsets = {} -%}
+        {%- if snapshot_id(raw) not in ['', 'none'] -%}
+            {%- for row in run_query(
+                'select partition, min(offset) from incoming_messages where topic = '
+                ~ sql_text(topic.name) ~ ' group by partition'
+            ).rows -%}
+                {%- do first_offsets.update({row[0] | int: row[1] | int}) -%}
+            {%- endfor -%}
+        {%- endif -%}
+        {%- do run_query(
+            insert_new_messages(raw, 'incoming_messages', topic.name, batch_id, first_offsets)
+        ) -%}
         {%- set rows = [] -%}
         {%- for file in new_files -%}
             {%- do rows.append(

@@ -13,23 +13,95 @@
     {%- if not log_relation or flags.FULL_REFRESH -%}
         {{ return(none) }}
     {%- endif -%}
-    {%- set rows = adapter.query_once(
+    {#- What `watermarks` had counted need not be read again, unless a kill or a rebuild
+        of the log alone has put the two apart: later batches are. -#}
+    {%- set rows = [] -%}
+    {%- do rows.extend(counted_positions()) -%}
+    {%- do rows.extend(adapter.query_once(
         'select kafka_topic, kafka_partition, max(batch_id) as batch_id,'
-        ~ ' max(kafka_offset) as kafka_offset from ' ~ log_relation ~ ' group by all',
+        ~ ' max(kafka_offset) as last_offset from ' ~ log_relation
+        ~ ' where ' ~ is_of_later_batch(counted_batches()) ~ ' group by all',
         snapshot_id(log_relation)
-    ) -%}
+    )) -%}
     {%- set positions = {} -%}
     {%- for row in rows -%}
         {%- set position = positions.setdefault(
             row.kafka_topic, {'batch_id': 0, 'offsets': {}}
         ) -%}
-        {%- do position.offsets.update({row.kafka_partition | int: row.kafka_offset | int}) -%}
+        {%- set partition = row.kafka_partition | int -%}
+        {%- do position.offsets.update({
+            partition: [position.offsets.get(partition, -1), row.last_offset | int] | max
+        }) -%}
         {%- do position.update(
             {'batch_id': [position.batch_id, row.batch_id | int] | max}
         ) -%}
     {%- endfor -%}
     {{ return(positions) }}
 {% endmacro %}
+
+
+{#
+    How far the model `watermarks` has read the change log.
+
+    Returns:
+        A list of mappings, per topic and partition: kafka_topic, kafka_partition,
+        contiguous_offset, last_offset, batch_id. Empty before the first run.
+#}
+{% macro counted_positions() %}
+    {%- set relation = built_relation('watermarks') -%}
+    {%- if not relation -%}
+        {{ return([]) }}
+    {%- endif -%}
+    {{ return(adapter.query_once(
+        'select kafka_topic, kafka_partition, contiguous_offset, last_offset, batch_id'
+        ~ ' from ' ~ relation ~ ' order by all',
+        snapshot_id(relation)
+    )) }}
+{% endmacro %}
+
+
+{#
+    The last batch of each topic that the model `watermarks` has read.
+
+    Returns:
+        A mapping topic -> batch_id.
+#}
+{% macro counted_batches() %}
+    {%- set batches = {} -%}
+    {%- for row in counted_positions() -%}
+        {%- do batches.update({
+            row.kafka_topic: [batches.get(row.kafka_topic, 0), row.batch_id | int] | max
+        }) -%}
+    {%- endfor -%}
+    {{ return(batches) }}
+{% endmacro %}
+
+
+{#
+    Condition: the event came in a later batch than those. With one literal for each
+    topic, so that files of the past are not opened.
+
+    Arguments:
+        batches: mapping topic -> batch_id; of other topics every event is later.
+
+    Returns:
+        A condition on kafka_topic and batch_id.
+#}
+{% macro is_of_later_batch(batches) -%}
+    {%- if not batches -%}
+        {{ return('true') }}
+    {%- endif -%}
+    {%- set conditions = [] -%}
+    {%- set topics = [] -%}
+    {%- for topic, batch_id in batches.items() -%}
+        {%- do topics.append(sql_text(topic)) -%}
+        {%- do conditions.append(
+            '(kafka_topic = ' ~ sql_text(topic) ~ ' and batch_id > ' ~ batch_id ~ ')'
+        ) -%}
+    {%- endfor -%}
+    {%- do conditions.append('kafka_topic not in (' ~ topics | join(', ') ~ ')') -%}
+    {{ return('(' ~ conditions | join(' or ') ~ ')') }}
+{%- endmacro %}
 
 
 {#
@@ -209,7 +281,9 @@
         An expression of type bigint.
 #}
 {% macro next_batch_id(batch_id) -%}
+    {#- Also of a log that is rebuilt: what was counted before goes by these numbers. -#}
     {%- set highest = [0] -%}
+    {%- do highest.extend(counted_batches().values()) -%}
     {%- for position in (read_positions() or {}).values() -%}
         {%- do highest.append(position.batch_id) -%}
     {%- endfor -%}

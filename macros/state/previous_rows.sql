@@ -48,20 +48,11 @@
         A condition on kafka_topic and batch_id.
 #}
 {% macro is_newly_arrived() -%}
-    {%- set conditions = [] -%}
-    {%- set topics = [] -%}
+    {%- set batches = {} -%}
     {%- for row in counted_until() -%}
-        {%- do topics.append(sql_text(row.kafka_topic)) -%}
-        {%- do conditions.append(
-            '(kafka_topic = ' ~ sql_text(row.kafka_topic)
-            ~ ' and batch_id > ' ~ row.batch_id ~ ')'
-        ) -%}
+        {%- do batches.update({row.kafka_topic: row.batch_id}) -%}
     {%- endfor -%}
-    {%- if not topics -%}
-        {{ return('true') }}
-    {%- endif -%}
-    {%- do conditions.append('kafka_topic not in (' ~ topics | join(', ') ~ ')') -%}
-    {{ return('(' ~ conditions | join(' or ') ~ ')') }}
+    {{ return(is_of_later_batch(batches)) }}
 {%- endmacro %}
 
 

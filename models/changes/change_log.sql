@@ -4,6 +4,7 @@
     tblproperties={
         'write.distribution-mode': 'none',
         'write.spark.fanout.enabled': 'true',
+        'write.parquet.row-group-size-bytes': '16777216',
     },
 ) }}
 
@@ -114,4 +115,6 @@ logged as (
 
 )
 
+-- The next run opens only the row groups that reach above the cut.
 select * from logged
+sort by change_sequence

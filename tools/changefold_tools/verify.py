@@ -87,7 +87,7 @@ class Recording:
             return [line for line in file if line.strip()]
 
 
-def _topics(
+def declared_by(
     recording: Recording, lines: list[str], files: Path
 ) -> list[dict[str, Any]]:
     """Declare the topics of a recording: names and partitions as they occur in it."""
@@ -188,7 +188,7 @@ def build_recording(
     with scratch_project(project) as copy:
         files = copy / "messages"
         files.mkdir()
-        declare_topics(copy, _topics(recording, lines, files))
+        declare_topics(copy, declared_by(recording, lines, files))
         for run in range(runs):
             part = lines[len(lines) * run // runs : len(lines) * (run + 1) // runs]
             (files / f"part_{run:04d}.ndjson").write_text(

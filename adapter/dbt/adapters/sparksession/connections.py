@@ -132,20 +132,25 @@ WRITES: Final = WriteCounter()
 class SparkSessionHandle:
     """What dbt takes for a connection: runs statements on the shared session."""
 
-    def __init__(self, spark: SparkSession) -> None:
+    def __init__(self, spark: SparkSession, connection: Connection) -> None:
         self.spark = spark
+        self._connection = connection
         self._frame: DataFrame | None = None
         self._rows: list[Any] | None = None
 
     def cursor(self) -> SparkSessionHandle:
         """Return a fresh cursor on the same session."""
-        return SparkSessionHandle(self.spark)
+        return SparkSessionHandle(self.spark, self._connection)
 
     def execute(self, sql: str, bindings: Sequence[Any] | None = None) -> None:
-        """Run one statement; a query is fetched later, a command runs at once."""
+        """Run one statement; a query is fetched later, a command runs at once.
+
+        Spark's UI and event log show its jobs under the name of the node.
+        """
         if bindings:
             sql = sql % tuple(literal(value) for value in bindings)
         self._rows = None
+        self.spark.sparkContext.setJobDescription(str(self._connection.name))
         try:
             self._frame = self.spark.sql(sql.strip().removesuffix(";"))
         finally:
@@ -217,7 +222,8 @@ class SparkSessionConnectionManager(SparkConnectionManager):
     def open(cls, connection: Connection) -> Connection:
         """Open the connection: the process's one session."""
         if connection.state != ConnectionState.OPEN:
-            connection.handle = SparkSessionHandle(open_session(connection.credentials))
+            session = open_session(connection.credentials)
+            connection.handle = SparkSessionHandle(session, connection)
             connection.state = ConnectionState.OPEN
         return connection
 

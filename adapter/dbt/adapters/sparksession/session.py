@@ -13,7 +13,7 @@ import threading
 import zipfile
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dbt_common.exceptions import DbtRuntimeError
 
@@ -217,7 +217,8 @@ def open_session(credentials: SparkSessionCredentials) -> SparkSession:
                 f"Spark did not start: {error}. Details: {log}"
             ) from error
         # `spark.sql` asks for it each time, and py4j then looks through every jar.
-        spark._jvm.PythonUtils = spark._jvm.PythonUtils
+        jvm: Any = spark._jvm
+        jvm.PythonUtils = jvm.PythonUtils
         if not credentials.is_local:
             _ship_code(spark, credentials.functions)
         for name in credentials.functions:
