@@ -19,6 +19,8 @@
             another key), a list of mappings: at (change sequence), relation (what
             `row_images` returned for the table they come from, which they leave then),
             columns (of that relation's image) and where (a condition on `image`).
+        snapshots: change sequences at which all rows were sent again; a row that was not
+            ends there.
 
     Returns:
         A `select`: image (struct of strings), is_deleted, is_ddl, op, change_sequence
@@ -30,7 +32,7 @@
     Raises:
         A compiler error if a list of columns is empty.
 #}
-{% macro row_images(changes, columns, key_columns, renames={}, rewritten_at=[], ended_at=[], ended_where=[], arrivals=[]) -%}
+{% macro row_images(changes, columns, key_columns, renames={}, rewritten_at=[], ended_at=[], ended_where=[], arrivals=[], snapshots=[]) -%}
     {%- if columns is string or not columns or key_columns is string or not key_columns -%}
         {{ exceptions.raise_compiler_error(
             "`row_images`: expected lists of names in `columns` and `key_columns`, got "
@@ -52,15 +54,16 @@
     {%- set schema_of_row = sql_text(json_schema(sent)) -%}
     {%- set ddl = [] -%}
     {%- for sequence in rewritten_at -%}
-        {%- do ddl.append("named_struct('at', '" ~ sequence ~ "', 'ends', false)") -%}
+        {%- do ddl.append(_met(sequence, 'false')) -%}
     {%- endfor -%}
     {%- for sequence in ended_at -%}
-        {%- do ddl.append("named_struct('at', '" ~ sequence ~ "', 'ends', true)") -%}
+        {%- do ddl.append(_met(sequence, 'true')) -%}
     {%- endfor -%}
     {%- for sequence, condition in ended_where -%}
-        {%- do ddl.append(
-            'if(' ~ condition ~ ", named_struct('at', '" ~ sequence ~ "', 'ends', true), null)"
-        ) -%}
+        {%- do ddl.append('if(' ~ condition ~ ', ' ~ _met(sequence, 'true') ~ ', null)') -%}
+    {%- endfor -%}
+    {%- for sequence in snapshots -%}
+        {%- do ddl.append(_met(sequence, 'true', is_snapshot='true')) -%}
     {%- endfor %}
     with
 
@@ -181,14 +184,19 @@
     ),
 
     -- The DDLs that met the row as this change left it: a row with the DDL's own
-    -- timestamp was there before it, and after the first end there is no row.
+    -- timestamp was there before it, one with a snapshot's own is of that snapshot.
+    -- After the first end there is no row.
     met as (
 
         select
             *,
             filter(
                 array_sort(array({{ ddl | join(', ') }})),
-                ddl -> if(is_ddl, ddl.at > change_sequence, ddl.at >= change_sequence)
+                ddl -> if(
+                    is_ddl or ddl.is_snapshot,
+                    ddl.at > change_sequence,
+                    ddl.at >= change_sequence
+                )
                 and (next_sequence is null or ddl.at < next_sequence)
                 and not is_deleted
             ) as ddls
@@ -236,6 +244,15 @@
         event_index
     from bounded
     {%- endif %}
+{%- endmacro %}
+
+
+{# What a row can meet: a DDL, or a snapshot that may not have it. #}
+{% macro _met(sequence, ends, is_snapshot='false') -%}
+    {{ return(
+        "named_struct('at', '" ~ sequence ~ "', 'ends', " ~ ends
+        ~ ", 'is_snapshot', " ~ is_snapshot ~ ')'
+    ) }}
 {%- endmacro %}
 
 

@@ -3,7 +3,7 @@
 
     Returns:
         A list of mappings: name, protocol, files, partitions, time_zone, is_gapless,
-        pending_holds_cut.
+        pending_holds_cut, snapshots.
 
     Raises:
         A compiler error that names the var and the topic.
@@ -11,7 +11,7 @@
 {% macro declared_topics() %}
     {%- set protocols = ['ticdc_canal_json', 'ticdc_simple', 'ticdc_simple_avro'] -%}
     {%- set keys = ['name', 'protocol', 'files', 'table', 'partitions', 'time_zone', 'is_gapless',
-        'pending_holds_cut'] -%}
+        'pending_holds_cut', 'snapshots'] -%}
     {%- set topics = [] -%}
     {%- for given in var('topics') -%}
         {%- set named = "var `topics`: topic `" ~ given.name ~ "`: " -%}
@@ -41,6 +41,13 @@
                 ~ " where another tool puts them"
             ) }}
         {%- endif -%}
+        {%- for table, commit_ts in (given.snapshots or {}).items()
+            if commit_ts is not integer or '.' not in table -%}
+            {{ exceptions.raise_compiler_error(
+                named ~ "expected `snapshots` to map `database.table` to a commit timestamp,"
+                ~ " got `" ~ table ~ ": " ~ commit_ts ~ "`"
+            ) }}
+        {%- endfor -%}
         {%- set files = [given.files] if given.files is string else given.files or [] -%}
         {%- do topics.append({
             'name': given.name,
@@ -50,6 +57,7 @@
             'time_zone': given.time_zone or 'UTC',
             'is_gapless': given.get('is_gapless', true),
             'pending_holds_cut': given.get('pending_holds_cut', true),
+            'snapshots': given.snapshots or {},
         }) -%}
     {%- endfor -%}
     {{ return(topics) }}

@@ -10,7 +10,7 @@
     {%- set known = adapter.table_properties(this) if execute else {} -%}
     {%- set shape = local_md5([
         model.raw_code, ended_at() | string, topic_of_model() | string,
-        undescribed_versions() | string,
+        undescribed_versions() | string, snapshots_of_table() | string,
     ] | join('\n')) -%}
     {{ return({
         'is_increment': not flags.FULL_REFRESH
@@ -102,6 +102,31 @@
     {%- set sequences = [] -%}
     {%- for row in rows if bears_name(row, row.valid_from_sequence) -%}
         {%- do sequences.append(row.valid_from_sequence) -%}
+    {%- endfor -%}
+    {{ return(sequences) }}
+{% endmacro %}
+
+
+{#
+    The snapshots of the model's table that the var `topics` declares, below the cut: at
+    each of these moments all rows were sent again, and what was not sent is gone.
+
+    Returns:
+        A list of change sequences.
+#}
+{% macro snapshots_of_table() %}
+    {%- set topic = topic_of_model() -%}
+    {%- set cut = applied_cuts().get(topic.name, {}).get('cut_sequence') if topic else none -%}
+    {%- set sequences = [] -%}
+    {%- for table, commit_ts in (topic.snapshots if cut else {}).items() -%}
+        {%- set sequence = '%020d' | format(commit_ts) -%}
+        {%- set name = table.split('.', 1) -%}
+        {%- set row = {
+            'kafka_topic': topic.name, 'source_database': name[0], 'source_table': name[1],
+        } -%}
+        {%- if sequence < cut and bears_name(row, sequence) -%}
+            {%- do sequences.append(sequence) -%}
+        {%- endif -%}
     {%- endfor -%}
     {{ return(sequences) }}
 {% endmacro %}

@@ -27,6 +27,15 @@ pending as (
         change_log.source_database,
         change_log.source_table,
         change_log.schema_version,
+        concat_ws(
+            ' ',
+            'A DDL or BOOTSTRAP with version',
+            change_log.schema_version,
+            'of',
+            concat(change_log.source_database, '.', change_log.source_table)
+        ) as waits_for,
+        timestampdiff(second, change_log.ingested_at, current_timestamp()) / 3600
+            as waiting_hours,
         change_log.op,
         change_log.change_sequence,
         change_log.committed_at,

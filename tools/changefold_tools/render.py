@@ -316,6 +316,7 @@ class TableModels:
         else:
             added = f" + {known}" if shape.ended_at else ""
             lines.append(f"        ended_at=ended_at(){added},")
+            lines.append("        snapshots=snapshots_of_table(),")
         if shape.ended_where:
             lines.append("        ended_where=[")
             lines += [

@@ -38,6 +38,7 @@ images as (
             'id',
         ],
         ended_at=ended_at(),
+        snapshots=snapshots_of_table(),
     ) }}
 
 ),

@@ -44,6 +44,7 @@ written as (
             '00470617751011459074',
         ],
         ended_at=ended_at(),
+        snapshots=snapshots_of_table(),
     ) }}
 
 ),

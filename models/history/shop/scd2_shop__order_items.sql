@@ -38,6 +38,7 @@ images as (
             'line_no',
         ],
         ended_at=ended_at(),
+        snapshots=snapshots_of_table(),
     ) }}
 
 ),

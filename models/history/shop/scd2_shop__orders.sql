@@ -44,6 +44,7 @@ written as (
             '00470617752138940416',
         ],
         ended_at=ended_at(),
+        snapshots=snapshots_of_table(),
     ) }}
 
 ),

@@ -38,6 +38,7 @@ images as (
             'pay_ref',
         ],
         ended_at=ended_at(),
+        snapshots=snapshots_of_table(),
     ) }}
 
 ),

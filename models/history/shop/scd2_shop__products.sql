@@ -42,6 +42,7 @@ written as (
             '00470617751621206018',
         ],
         ended_at=ended_at(),
+        snapshots=snapshots_of_table(),
     ) }}
 
 ),

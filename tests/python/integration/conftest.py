@@ -13,23 +13,35 @@ PROJECT = Path(__file__).parents[3]
 
 
 class Pipeline:
-    """A scratch project with topics of recorded messages."""
+    """A scratch project with topics of recorded messages.
 
-    def __init__(self, folder: Path, partitions: dict[str, int]) -> None:
+    Args:
+        folder: The project.
+        partitions: Topic -> number of its partitions.
+        others: Topic -> what else to declare of it.
+    """
+
+    def __init__(
+        self, folder: Path, partitions: dict[str, int], **others: dict[str, Any]
+    ) -> None:
         self.folder = folder
         (folder / "messages").mkdir()
-        declare_topics(
-            folder,
-            [
-                {
-                    "name": topic,
-                    "protocol": "ticdc_canal_json",
-                    "files": ["messages"],
-                    "partitions": count,
-                }
-                for topic, count in partitions.items()
-            ],
-        )
+        self._topics = {
+            topic: {
+                "name": topic,
+                "protocol": "ticdc_canal_json",
+                "files": ["messages"],
+                "partitions": count,
+                **others.get(topic, {}),
+            }
+            for topic, count in partitions.items()
+        }
+        declare_topics(folder, list(self._topics.values()))
+
+    def declare(self, topic: str, **settings: Any) -> None:
+        """Declare more of a topic."""
+        self._topics[topic] |= settings
+        declare_topics(self.folder, list(self._topics.values()))
 
     def land(self, name: str, topic: str, records: list[dict[str, Any]]) -> None:
         """Write a file of records: partition, offset, value or value_base64."""

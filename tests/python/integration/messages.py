@@ -1,4 +1,4 @@
-"""Canal-JSON messages as TiCDC writes them, for tests that need few of them."""
+"""Messages as TiCDC writes them, for tests that need few of them."""
 
 from __future__ import annotations
 
@@ -72,3 +72,65 @@ def change(
     if commit_ts is not None:
         message["_tidb"] = {"commitTs": commit_ts}
     return json.dumps(message)
+
+
+def simple_watermark(watermark_ts: int) -> str:
+    """Return a watermark of the Simple protocol."""
+    return json.dumps(
+        {"version": 1, "type": "WATERMARK", "commitTs": watermark_ts, "buildTs": 1}
+    )
+
+
+def simple_insert(table: str, id_: int, *, version: int, commit_ts: int) -> str:
+    """Return an INSERT of the Simple protocol; the row has a key only."""
+    return json.dumps(
+        {
+            "version": 1,
+            "database": "db",
+            "table": table,
+            "tableID": 1,
+            "type": "INSERT",
+            "commitTs": commit_ts,
+            "buildTs": 1,
+            "schemaVersion": version,
+            "data": {"id": str(id_)},
+        }
+    )
+
+
+def bootstrap(table: str, *, version: int) -> str:
+    """Return a BOOTSTRAP of the Simple protocol, of such a table."""
+    column = {
+        "name": "id",
+        "dataType": {
+            "mysqlType": "int",
+            "charset": "binary",
+            "collate": "binary",
+            "length": 11,
+        },
+        "nullable": False,
+        "default": None,
+    }
+    key = {
+        "name": "primary",
+        "unique": True,
+        "primary": True,
+        "nullable": False,
+        "columns": ["id"],
+    }
+    return json.dumps(
+        {
+            "version": 1,
+            "type": "BOOTSTRAP",
+            "commitTs": 0,
+            "buildTs": 1,
+            "tableSchema": {
+                "schema": "db",
+                "table": table,
+                "tableID": 1,
+                "version": version,
+                "columns": [column],
+                "indexes": [key],
+            },
+        }
+    )

@@ -4,34 +4,74 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Final
 
 import pytest
 from rich.console import Console
 
 from changefold_tools.verify import Recording, verify
 
-PROJECT = Path(__file__).parents[3]
-GOLDEN = PROJECT / "tests" / "golden"
+PROJECT: Final = Path(__file__).parents[3]
+GOLDEN: Final = PROJECT / "tests" / "golden" / "ticdc"
+BUILDS: Final = [
+    ("types", "canal_json_tidb", 1),
+    ("types", "canal_json_compatible", 2),
+    ("types", "simple_json", 3),
+    ("types", "simple_avro", 1),
+    ("shop", "canal_json_tidb", 5),
+    ("shop", "canal_json", 2),
+    ("ddl", "canal_json_tidb", 1),
+    ("ddl", "simple_json", 2),
+]
+"""Scenario, variant, and into how many increments its messages are split."""
 
 
-@pytest.mark.parametrize(
-    ("scenario", "variant", "runs"),
-    [
-        ("ticdc_canal_json/types", "canal_json_tidb", 1),
-        ("ticdc_canal_json/types", "canal_json_compatible", 2),
-        ("ticdc_canal_json/shop", "canal_json_tidb", 5),
-        ("ticdc_canal_json/shop", "canal_json", 2),
-        ("ticdc_simple/types", "simple_avro", 1),
-        ("ticdc_simple/ddl", "canal_json_tidb", 1),
-        ("ticdc_simple/ddl", "simple_json", 2),
-    ],
-)
-def test_tables_equal_the_source(scenario: str, variant: str, runs: int) -> None:
-    report = io.StringIO()
-    is_equal = verify(
-        Recording(GOLDEN / scenario, variant),
-        PROJECT,
-        runs=runs,
-        console=Console(file=report, width=120),
-    )
-    assert is_equal, report.getvalue()
+class Builds:
+    """Builds a recording when it is first asked for, and keeps what came of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._reports: dict[tuple[str, str, int], tuple[bool, str]] = {}
+
+    def verify(self, scenario: str, variant: str, runs: int) -> tuple[bool, str]:
+        """Return whether the tables equal the source, and the report."""
+        build = (scenario, variant, runs)
+        if build not in self._reports:
+            report = io.StringIO()
+            is_equal = verify(
+                Recording(GOLDEN / scenario, variant),
+                PROJECT,
+                runs=runs,
+                export=self._folder / scenario / variant,
+                console=Console(file=report, width=120),
+            )
+            self._reports[build] = is_equal, report.getvalue()
+        return self._reports[build]
+
+    def tables(self, scenario: str, variant: str, runs: int) -> dict[str, str]:
+        """Return the exported tables: all current ones, and all histories."""
+        self.verify(scenario, variant, runs)
+        folder = self._folder / scenario / variant
+        return {path.stem: path.read_text() for path in folder.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def builds(tmp_path_factory: pytest.TempPathFactory) -> Builds:
+    return Builds(tmp_path_factory.mktemp("exports"))
+
+
+@pytest.mark.parametrize(("scenario", "variant", "runs"), BUILDS)
+def test_tables_equal_the_source(
+    builds: Builds, scenario: str, variant: str, runs: int
+) -> None:
+    is_equal, report = builds.verify(scenario, variant, runs)
+    assert is_equal, report
+
+
+@pytest.mark.parametrize("scenario", ["types", "ddl"])
+def test_tables_are_the_same_through_every_protocol(
+    builds: Builds, scenario: str
+) -> None:
+    first, *others = (build for build in BUILDS if build[0] == scenario)
+    for other in others:
+        assert builds.tables(*other) == builds.tables(*first), (first, other)

@@ -35,7 +35,7 @@ from changefold.errors import CdcDecodeError
 from changefold.simple import DDL_TYPES, SimpleMessage, decode_simple, read_simple
 from changefold.strict_json import MAX_DEPTH, MAX_MESSAGE_BYTES
 
-SAMPLES = Path(__file__).parents[2] / "golden" / "ticdc_simple" / "samples"
+SAMPLES = Path(__file__).parents[2] / "golden" / "ticdc" / "simple_samples"
 
 TIMESTAMP = {"location": "Asia/Shanghai", "value": "2024-02-26 13:01:01"}
 

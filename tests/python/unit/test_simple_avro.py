@@ -53,7 +53,7 @@ from changefold.simple import SimpleMessage, read_simple
 from changefold.simple_avro import decode_simple_avro, read_simple_avro
 from changefold.strict_json import MAX_MESSAGE_BYTES
 
-SAMPLES = Path(__file__).parents[2] / "golden" / "ticdc_simple" / "samples"
+SAMPLES = Path(__file__).parents[2] / "golden" / "ticdc" / "simple_samples"
 
 ROWS = {
     "INSERT": row_message(INSERT, OLD_USER_ROW),

@@ -1,0 +1,11 @@
+{{ config(severity='warn') }}
+
+select
+    kafka_topic,
+    source_database,
+    source_table,
+    since_at,
+    ddl_sql,
+    reason
+from {{ ref('needs_snapshot') }}
+where cleared_sequence is null

@@ -1,0 +1,163 @@
+"""What waits for a schema, and what a DDL leaves in doubt, from build to build.
+
+Both topics go through the same builds, as a build costs many seconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from conftest import PROJECT, Pipeline
+from messages import bootstrap, change, ddl, simple_insert, simple_watermark, watermark
+
+from changefold_tools.models import update_models
+from changefold_tools.verify import scratch_project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HASHED: Final = "CREATE TABLE `t` (`id` INT PRIMARY KEY,`v` INT) PARTITION BY HASH (`id`) PARTITIONS 4"
+SNAPSHOT: Final = 500
+
+
+def records(values: list[str], first: int = 0) -> list[dict[str, Any]]:
+    return [
+        {"partition": 0, "offset": first + position, "value": value}
+        for position, value in enumerate(values)
+    ]
+
+
+@dataclass
+class Outcome:
+    """What stood in the tables after each build."""
+
+    pending: list[list[tuple[str, int]]]
+    cuts: list[int]
+    applied: list[set[tuple[str, int]]]
+    needs_snapshot: list[list[tuple[str, str | None]]]
+    current: list[set[int]]
+
+
+@pytest.fixture(scope="module")
+def outcome() -> Iterator[Outcome]:
+    seen = Outcome([], [], [], [], [])
+    with scratch_project(PROJECT) as folder:
+        pipeline = Pipeline(
+            folder,
+            {"versions": 1, "hashed": 1},
+            versions={"protocol": "ticdc_simple"},
+        )
+
+        def build() -> None:
+            pipeline.dbt("run", "--quiet")
+            if update_models(folder, "verify", check=False).written:
+                pipeline.dbt("run", "--quiet")
+            seen.pending.append(
+                [
+                    (row["source_table"], row["commit"])
+                    for row in pipeline.rows(
+                        "select source_table, int(change_sequence) as commit "
+                        "from verify.pending_changes order by all"
+                    )
+                ]
+            )
+            [cut] = pipeline.rows(
+                "select cut_ts from verify.resolved_cuts where kafka_topic = 'versions'"
+            )
+            seen.cuts.append(cut["cut_ts"])
+            seen.applied.append(
+                {
+                    (row["source_table"], row["commit_ts"])
+                    for row in pipeline.rows(
+                        "select source_table, commit_ts from verify.changes "
+                        "where kafka_topic = 'versions'"
+                    )
+                }
+            )
+            seen.needs_snapshot.append(
+                [
+                    (row["ddl_sql"], row["cleared_sequence"])
+                    for row in pipeline.rows("select * from verify.needs_snapshot")
+                ]
+            )
+            current = pipeline.rows("select id from verify.cur_db__t")
+            seen.current.append({row["id"] for row in current})
+
+        pipeline.land(
+            "1",
+            "versions",
+            records(
+                [
+                    simple_insert("a", 1, version=10, commit_ts=100),
+                    simple_insert("b", 1, version=20, commit_ts=110),
+                    simple_watermark(200),
+                ]
+            ),
+        )
+        truncate = "ALTER TABLE `t` TRUNCATE PARTITION `p1`"
+        pipeline.land(
+            "1",
+            "hashed",
+            records(
+                [
+                    ddl(HASHED, 100),
+                    *(
+                        change("INSERT", {"id": str(n), "v": "1"}, 150)
+                        for n in range(4)
+                    ),
+                    ddl(truncate, 200),
+                    watermark(300),
+                ]
+            ),
+        )
+        build()
+        newer = [bootstrap("a", version=11), simple_watermark(300)]
+        pipeline.land("2", "versions", records(newer, first=3))
+        # The rows that TRUNCATE PARTITION left, and one that is new.
+        snapshot = [
+            change("INSERT", {"id": str(n), "v": "1"}, SNAPSHOT) for n in (0, 2, 3, 9)
+        ]
+        pipeline.land(
+            "2", "hashed", records([*snapshot, watermark(SNAPSHOT + 1)], first=7)
+        )
+        pipeline.declare("hashed", snapshots={"db.t": SNAPSHOT})
+        build()
+        pipeline.land("3", "versions", records([bootstrap("a", version=10)], first=5))
+        build()
+        yield seen
+
+
+def test_a_change_waits_for_the_version_that_wrote_it_and_no_newer_one(
+    outcome: Outcome,
+) -> None:
+    assert outcome.pending[0] == outcome.pending[1] == [("a", 100), ("b", 110)]
+
+
+def test_the_oldest_pending_change_holds_the_cut_of_its_topic(outcome: Outcome) -> None:
+    assert outcome.cuts == [100, 100, 110]
+
+
+def test_a_change_is_released_when_its_version_comes_after_it(outcome: Outcome) -> None:
+    assert outcome.applied == [set(), set(), {("a", 100)}]
+
+
+def test_a_version_that_never_comes_keeps_its_change_pending(outcome: Outcome) -> None:
+    assert outcome.pending[2] == [("b", 110)]
+
+
+def test_a_ddl_whose_rows_its_text_does_not_tell_needs_a_snapshot(
+    outcome: Outcome,
+) -> None:
+    [(sql, cleared)] = outcome.needs_snapshot[0]
+    assert ("TRUNCATE PARTITION" in sql, cleared) == (True, None)
+    assert outcome.current[0] == {0, 1, 2, 3}
+
+
+def test_a_declared_snapshot_ends_the_rows_that_it_lacks_and_clears_the_doubt(
+    outcome: Outcome,
+) -> None:
+    assert outcome.current[1] == {0, 2, 3, 9}
+    [(_, cleared)] = outcome.needs_snapshot[1]
+    assert cleared == str(SNAPSHOT).zfill(20)
