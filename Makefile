@@ -6,7 +6,7 @@ export DBT_SEND_ANONYMOUS_USAGE_STATS = false
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo build models models-check docs test unit property golden \
-        lint format types verify bench-parse bench-memory clean
+        lint format types verify bench-parse bench-memory bench-models clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -74,6 +74,9 @@ bench-parse: setup ## Rate of the parsing function against native from_json
 
 bench-memory: setup ## Driver memory of a load against one of ten times the size
 	$(BIN)/python benchmarks/memory.py
+
+bench-models: setup ## Jobs, shuffles, rows and files of each model, load and increments
+	$(BIN)/python benchmarks/model_costs.py
 
 clean: ## Remove the warehouse and what dbt wrote
 	rm -rf warehouse target logs

@@ -1,8 +1,8 @@
 """What each model of a build costs in Spark: jobs, shuffles, rows read and written.
 
-Builds a topic in steps: most of it, 1 % more, another 1 %, and once more with nothing
-new. With a recording, the first 1 % begins with one of its DDLs. The figures are those of
-Spark's event log.
+Builds a topic in steps: most of it, some percent more, as much again, and once more with
+nothing new. With a recording, the first addition begins with one of its DDLs. The figures
+are those of Spark's event log.
 """
 
 from __future__ import annotations
@@ -93,6 +93,7 @@ def main() -> None:
     parser.add_argument("--recording", type=Path, help="folder; not the made-up topic")
     parser.add_argument("--variant", default="canal_json_tidb")
     parser.add_argument("--ddl", default="CHANGE COLUMN", help="text of the DDL in it")
+    parser.add_argument("--percent", type=int, default=1, help="of the topic, per step")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="changefold-events-") as name:
         events = Path(name)
@@ -103,7 +104,8 @@ def main() -> None:
             folder = events / "bench"
             folder.mkdir()
             topic.write_topic(folder / f"{options.variant}.ndjson", options.messages)
-        steps = _build(Recording(folder, options.variant), options.ddl)
+        recording = Recording(folder, options.variant)
+        steps = _build(recording, options.ddl, options.percent)
         [log] = [path for path in events.iterdir() if path.name.startswith("local-")]
         with log.open(encoding="utf-8") as file:
             costs = _costs([json.loads(line) for line in file], steps)
@@ -112,14 +114,14 @@ def main() -> None:
         console.print(_table(step, of_nodes))
 
 
-def _build(recording: Recording, ddl: str) -> list[Step]:
+def _build(recording: Recording, ddl: str, percent: int) -> list[Step]:
     lines = recording.lines()
-    percent = len(lines) // 100
+    added = len(lines) * percent // 100
     at = next(
         (number for number, line in enumerate(lines) if ddl in line),
-        len(lines) - 2 * percent,
+        len(lines) - 2 * added,
     )
-    cuts = [at, at + percent, at + 2 * percent, at + 2 * percent]
+    cuts = [at, at + added, at + 2 * added, at + 2 * added]
     steps: list[Step] = []
     with scratch_project(PROJECT) as copy:
         files = copy / "messages"
