@@ -31,6 +31,7 @@ changes as (
 
 ),
 
+-- A DELETE may have the columns of its key only.
 gathered as (
 
     select
@@ -42,7 +43,8 @@ gathered as (
         max(batch_id) as last_batch_id,
         min(change_sequence) as first_sequence,
         max_by(primary_key, change_sequence) as primary_key,
-        max_by(column_types, change_sequence) as column_types
+        max_by(column_types, change_sequence) filter (where op <> 'd')
+            as column_types
     from changes
     group by kafka_topic, source_database, source_table
     union all
@@ -61,7 +63,8 @@ totals as (
         max(last_batch_id) as last_batch_id,
         min(first_sequence) as first_sequence,
         max_by(primary_key, last_sequence) as primary_key,
-        max_by(column_types, last_sequence) as column_types
+        max_by(column_types, last_sequence) filter (where column_types is not null)
+            as column_types
     from gathered
     group by kafka_topic, source_database, source_table
 

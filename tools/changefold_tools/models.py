@@ -64,7 +64,8 @@ def source_shapes(spark: SparkSession, schema: str) -> list[TableShape]:
         shape for known in versions.values() for shape in shapes_from_versions(known)
     ]
     for row in spark.sql(
-        f"select * from `{schema}`.source_tables"  # our own schema
+        f"select * from `{schema}`.source_tables "  # our own schema
+        "where column_types is not null"
     ).collect():
         if not any(
             shape.topic == row.kafka_topic
@@ -76,7 +77,7 @@ def source_shapes(spark: SparkSession, schema: str) -> list[TableShape]:
                     row.kafka_topic,
                     row.source_database,
                     row.source_table,
-                    types=json.loads(row.column_types or "{}"),
+                    types=json.loads(row.column_types),
                     key=json.loads(row.primary_key or "null") or [],
                 )
             )
