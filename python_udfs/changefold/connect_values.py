@@ -135,10 +135,9 @@ class RowShape(NamedTuple):
         seen = 0
         for name, convert, markers, may_be_null in self.columns:
             if name not in row:
+                # TiCDC's schema has virtual columns, its rows do not.
                 if self.is_strict and not may_be_null:
                     raise _no_value(row, name, path)
-                if self.is_strict:
-                    texts[name] = None
                 continue
             seen += 1
             value = row[name]
@@ -303,7 +302,8 @@ def _read_type(field: Json, path: str) -> tuple[Convert, dict[str, object]]:
     default = field.get("default")
     if default is not None:
         try:
-            node = convert(default)
+            # TiCDC writes bytes as base64, but not those of a default.
+            node = default if _is_binary(field) else convert(default)
         except _MismatchError:
             # TiCDC and MySQL's zero dates: a default need not be a value.
             node = str(default) if isinstance(default, str) else token_text(default)
@@ -358,12 +358,7 @@ def _leaf(
         return _bits(_parameter(parameters, "length", path))
     if kind in _LOGICAL.get(type_, {}):
         return _LOGICAL[type_][kind]
-    tidb_type = str(field.get("tidb_type") or "")
-    if type_ == "int64" and tidb_type == "bigint unsigned":
-        return _unsigned_bigint
-    if type_ in {"float", "double"} and tidb_type.startswith("decimal"):
-        return _decimal_number
-    convert = _PLAIN.get(type_)
+    convert = _tidb_leaf(field, type_) or _PLAIN.get(type_)
     if convert is None:
         raise CdcDecodeError(
             "unknown_connect_type",
@@ -373,9 +368,27 @@ def _leaf(
     return convert
 
 
+def _tidb_leaf(field: Json, type_: str) -> Convert | None:
+    """Return how a value is read of which TiCDC says more by the type at the source."""
+    tidb_type = str(field.get("tidb_type") or "")
+    if type_ == "int64" and tidb_type == "bigint unsigned":
+        return _unsigned_bigint
+    if type_ == "string" and _is_binary(field):
+        return _bytes
+    if type_ in {"float", "double"} and tidb_type.startswith("decimal"):
+        return _decimal_number
+    return None
+
+
+def _is_binary(field: Json) -> bool:
+    """Tell whether a column is one of TiDB's binary types, which TiCDC calls a string."""
+    tidb_type = str(field.get("tidb_type") or "")
+    return "binary" in tidb_type or "blob" in tidb_type
+
+
 def _parameter(parameters: Json, name: str, path: str) -> int:
     text = parameters.get(name)
-    if not isinstance(text, str) or not re.fullmatch(r"-?[0-9]{1,9}", text):
+    if not isinstance(text, str) or not re.fullmatch(r"-?[0-9]{1,10}", text):
         if not isinstance(text, str):
             raise missing("int", f"{path}.parameters.{name}", parameters, name)
         raise CdcDecodeError(
@@ -597,7 +610,7 @@ def _scaled(unscaled: int, scale: int) -> str:
 
 def _digits(number: int) -> str:
     # Python refuses to print more than 4300 digits in one go.
-    if number.bit_length() < 13_000:
+    if number.bit_length() < 14_000:
         return str(number)
     head, tail = divmod(number, 10**4000)
     return _digits(head) + str(tail).rjust(4000, "0")
@@ -667,10 +680,16 @@ _MAX_ORDINAL: Final = date.max.toordinal()
 
 # PostgreSQL's driver has no infinite dates, but these far ones, which Debezium passes
 # through 32 bits. No real date of PostgreSQL comes near.
-_INFINITE_DAYS: Final = {-622_191_234: "infinity", -625_821_272: "-infinity"}
-_INFINITE_MICROS: Final = {
-    9_223_372_036_825_200_000: "infinity",
-    -9_223_372_036_832_400_000: "-infinity",
+_INFINITE_DAYS: Final = {
+    # In a snapshot, and in the stream.
+    -622_191_234: "infinity",
+    -625_821_272: "-infinity",
+    -2_147_472_692: "infinity",
+    -2_147_472_691: "-infinity",
+}
+_INFINITE_NANOS: Final = {
+    9_223_372_036_825_200_000_000: "infinity",
+    -9_223_372_036_832_400_000_000: "-infinity",
 }
 
 
@@ -720,8 +739,8 @@ def _time(unit: int, digits: int, bits: int) -> Convert:
 def _timestamp(unit: int, digits: int) -> Convert:
     def convert(value: object) -> str:
         count = _whole(value, "`int64`")
-        if unit == 1000 and count in _INFINITE_MICROS:
-            return _INFINITE_MICROS[count]
+        if count * unit in _INFINITE_NANOS:
+            return _INFINITE_NANOS[count * unit]
         days, nanos = divmod(count * unit, _DAY)
         return f"{_day_text(days)} {_clock_text(nanos, digits)}"
 

@@ -39,6 +39,7 @@ from changefold.debezium_positions import (
 from changefold.errors import CdcDecodeError
 from changefold.strict_json import (
     Json,
+    NumberToken,
     json_text,
     missing,
     read_string,
@@ -212,7 +213,6 @@ def read_debezium(
         message.event_kind = _read(message, key, value, columns, placeholder)
     except CdcDecodeError as error:
         message.error = error
-        message.key = message.before = message.after = None
     return message
 
 
@@ -278,7 +278,7 @@ def _cut_part(value: bytes, path: str) -> _Part | None:
     """Parse only the payload of what is, to the byte, a schema and a payload."""
     try:
         wrapper = _decode_wrapper(value)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     schema, payload = bytes(wrapper.schema), bytes(wrapper.payload)
     # So there is no other field, and none twice.
@@ -304,20 +304,39 @@ def _cut_part(value: bytes, path: str) -> _Part | None:
     return _Part(document, f"{path}.payload", schema or None)
 
 
-@lru_cache(maxsize=1024)
+_MAX_CACHED: Final = 256 * 1024
+"""Longer schemas are parsed each time, so that the caches stay small."""
+
+
 def _key_schema(text: bytes, placeholder: str) -> RowShape:
-    schema = strict_tokens(text)
-    path = f"{_KEY}.schema"
-    if schema.get("type") != "struct":
-        raise wrong_type("a schema of type `struct`", schema.get("type"), path)
-    return row_shape(schema.get("fields"), f"{path}.fields", placeholder)
+    """Return the shape of a key."""
+    if len(text) > _MAX_CACHED:
+        return _cached_key_schema.__wrapped__(text, placeholder)
+    return _cached_key_schema(text, placeholder)
+
+
+def _value_schema(text: bytes, placeholder: str) -> dict[str, RowShape]:
+    """Return the shapes of the rows of a value, ``before`` and ``after``."""
+    if len(text) > _MAX_CACHED:
+        return _cached_value_schema.__wrapped__(text, placeholder)
+    return _cached_value_schema(text, placeholder)
 
 
 @lru_cache(maxsize=1024)
-def _value_schema(text: bytes, placeholder: str) -> dict[str, RowShape]:
-    """Read the schema of a value: the shapes of its rows."""
-    schema = strict_tokens(text)
-    fields = schema.get("fields")
+def _cached_key_schema(text: bytes, placeholder: str) -> RowShape:
+    schema = _parse_at(text, f"{_KEY}.schema")
+    if schema.get("type") != "struct":
+        raise CdcDecodeError(
+            "schema_mismatch",
+            f"{_KEY}.schema.type",
+            f"Expected `struct`, got `{shorten(str(schema.get('type')))}`",
+        )
+    return row_shape(schema.get("fields"), f"{_KEY}.schema.fields", placeholder)
+
+
+@lru_cache(maxsize=1024)
+def _cached_value_schema(text: bytes, placeholder: str) -> dict[str, RowShape]:
+    fields = _parse_at(text, "$.schema").get("fields")
     if not isinstance(fields, list):
         raise wrong_type("array", fields, "$.schema.fields")
     shapes: dict[str, RowShape] = {}
@@ -333,8 +352,21 @@ def _value_schema(text: bytes, placeholder: str) -> dict[str, RowShape]:
 
 @lru_cache(maxsize=1024)
 def _given_columns(text: str, placeholder: str) -> RowShape:
-    document = strict_tokens(b'{"columns":' + text.encode() + b"}")
+    document = _parse_at(b'{"columns":' + text.encode() + b"}", "$columns")
     return read_columns(document, placeholder)
+
+
+def _parse_at(text: bytes, path: str) -> Json:
+    """Parse an object that lies somewhere, and say where it is wrong."""
+    try:
+        document = strict_tokens(text)
+    except CdcDecodeError as error:
+        raise CdcDecodeError(
+            error.error_class, path + error.path.removeprefix("$"), error.message
+        ) from None
+    if not isinstance(document, dict):
+        raise wrong_type("object", document, path)
+    return document
 
 
 # ----------------------------------------------------------------------- the kinds
@@ -422,7 +454,7 @@ def _read_key(
     try:
         part = _read_part(require_value(key), _KEY)
     except CdcDecodeError as error:
-        path = error.path if error.path.startswith(_KEY) else _KEY + error.path[1:]
+        path = _KEY + error.path.removeprefix(_KEY).removeprefix("$")
         raise CdcDecodeError(error.error_class, path, error.message) from None
     if part.payload is None:
         return
@@ -560,7 +592,7 @@ def _read_source(message: DebeziumMessage, payload: Json, path: str) -> Json:
     if isinstance(snapshot, bool):
         snapshot = "true" if snapshot else "false"
     if snapshot is not None and snapshot != "false":
-        if not isinstance(snapshot, str):
+        if not isinstance(snapshot, str) or isinstance(snapshot, NumberToken):
             raise wrong_type("str | bool | null", snapshot, f"{path}.snapshot")
         if snapshot not in SNAPSHOTS:
             raise CdcDecodeError(

@@ -314,7 +314,7 @@ def required(fields: Json, name: str, expected: str, parent: str = "$") -> objec
 def read_string(fields: Json, name: str, parent: str = "$") -> str:
     """Return a field that must be text; the arguments are those of `required`."""
     text = required(fields, name, "str", parent)
-    if not isinstance(text, str):
+    if not isinstance(text, str) or isinstance(text, NumberToken):
         raise wrong_type("str", text, f"{parent}.{name}")
     return text
 
