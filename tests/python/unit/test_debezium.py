@@ -260,7 +260,7 @@ def test_without_a_schema_values_stay_as_they_came() -> None:
 
 
 def test_columns_that_are_given_type_a_message_without_a_schema() -> None:
-    fields = [
+    fields: list[dict[str, Any]] = [
         {"field": "id", "type": "int32", "optional": False},
         {
             "field": "day",
@@ -327,7 +327,7 @@ def test_a_key_without_a_schema_gets_the_types_of_the_row() -> None:
 
 def test_a_change_of_shape_is_another_fingerprint() -> None:
     def fingerprint(*fields: dict[str, Any]) -> str | None:
-        row = {field["field"]: None for field in fields}
+        row = {str(field["field"]): None for field in fields}
         message = decode(wrapped(UPDATE | {"before": row, "after": row}, list(fields)))
         return message.columns_fingerprint
 
