@@ -32,6 +32,7 @@ from changefold.connect_values import (
 )
 from changefold.debezium_positions import (
     SNAPSHOTS,
+    OnMissing,
     optional_int,
     optional_text,
     read_position,
@@ -352,7 +353,7 @@ def _cached_value_schema(text: bytes, placeholder: str) -> dict[str, RowShape]:
         if not isinstance(field, dict):
             raise wrong_type("object", field, path)
         name = field.get("field")
-        if name in {"before", "after"}:
+        if isinstance(name, str) and name in {"before", "after"}:
             shapes[name] = row_shape(field.get("fields"), f"{path}.fields", placeholder)
     return shapes
 
@@ -497,12 +498,10 @@ def _read_envelope(
     message.ts_ms = optional_int(payload, "ts_ms", path)
     _read_transaction(message, payload, source, path)
     is_watermark = op == "m" and message.connector == "TiCDC"
+    is_read = op == "r" or message.is_snapshot
+    # A row that was read and has no position sorts before all changes.
     _place(
-        message,
-        source,
-        f"{path}.source",
-        is_read=op == "r" or message.is_snapshot,
-        is_needed=True,
+        message, source, path, is_read=is_read, missing="first" if is_read else "refuse"
     )
     if is_watermark:
         message.watermark_ts = message.commit_ts
@@ -619,15 +618,15 @@ def _place(
     path: str,
     *,
     is_read: bool,
-    is_needed: bool,
+    missing: OnMissing,
 ) -> None:
     """Fill in the position of a message."""
     position = read_position(
         source,
-        path,
+        f"{path}.source",
         connector=str(message.connector),
-        is_read=is_read and message.snapshot != "incremental",
-        is_needed=is_needed,
+        stage="0" if is_read and message.snapshot != "incremental" else "1",
+        missing=missing,
     )
     for name, field in position._asdict().items():
         setattr(message, name, field)
@@ -650,13 +649,7 @@ def _read_transaction(
 def _read_ddl(message: DebeziumMessage, payload: Json, path: str) -> EventKind:
     source = _read_source(message, payload, path)
     message.ts_ms = optional_int(payload, "ts_ms", path)
-    _place(
-        message,
-        source,
-        f"{path}.source",
-        is_read=message.is_snapshot,
-        is_needed=False,
-    )
+    _place(message, source, path, is_read=message.is_snapshot, missing="none")
     message.source_database = message.source_database or optional_text(
         payload, "databaseName", path
     )

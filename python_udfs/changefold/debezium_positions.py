@@ -20,24 +20,34 @@ seen and the LSN of the change. The latter alone goes backwards between transact
 overlap; the former is the same for all of a transaction and grows from one to the next.
 In the first transaction after a snapshot, and only there, it is null: the LSN of the
 change stands in for it. That is right unless the transaction wrote it before the
-snapshot began. The same change sent again, after a restart, has its LSN.
+snapshot began. Sent again after a restart, such a change has the LSN of the snapshot in
+its place: the only case seen in which one change has two sequences. What tells it apart
+is the transaction, the LSN of the change and the key.
+
+One position may have several changes: the delete and the create of an updated key, rows
+of one statement (PostgreSQL), of one transaction (TiCDC, where of one key the delete
+comes first). They are of different keys, and the offset decides.
 """
 
 import json
 import re
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from changefold.errors import CdcDecodeError
 from changefold.strict_json import (
     MAX_INT64,
     Json,
     NumberToken,
-    missing,
     shorten,
     wrong_type,
 )
+from changefold.strict_json import missing as missing_field
 
 __all__ = ["SNAPSHOTS", "Position", "optional_int", "optional_text", "read_position"]
+
+Stage = Literal["0", "1"]
+
+OnMissing = Literal["refuse", "first", "none"]
 
 SNAPSHOTS: Final = frozenset(
     {
@@ -86,7 +96,7 @@ class Position(NamedTuple):
 
 
 def read_position(
-    source: Json, path: str, *, connector: str, is_read: bool, is_needed: bool
+    source: Json, path: str, *, connector: str, stage: Stage, missing: OnMissing
 ) -> Position:
     """Read the position of a change.
 
@@ -94,41 +104,36 @@ def read_position(
         source: ``source`` of the message.
         path: Where it lies in the message.
         connector: Its ``connector``.
-        is_read: Whether the row comes from a snapshot of the whole table.
-        is_needed: Whether a change without a position is an error. It is none in a row
-            that was read: that sorts before all changes.
+        stage: ``0`` for a row of a snapshot of the whole table, ``1`` for all else.
+        missing: What a position that is not there means: ``refuse`` an error,
+            ``first`` one before all others, ``none`` none.
 
     Raises:
-        CdcDecodeError: If the position is missing or malformed.
+        CdcDecodeError: If the position is malformed, or missing and so refused.
     """
-    stage = "0" if is_read else "1"
-    is_needed = is_needed and not is_read
     if connector == "sqlserver":
-        return _sqlserver(source, path, stage, is_needed=is_needed)
+        return _sqlserver(source, path, stage, missing)
     if connector == "postgresql":
-        return _postgresql(source, path, stage, is_needed=is_needed)
+        return _postgresql(source, path, stage, missing)
     if connector in {"mysql", "mariadb"}:
-        return _mysql(source, path, stage, is_needed=is_needed)
+        return _mysql(source, path, stage, missing)
     if connector == "TiCDC":
         commit_ts = optional_int(source, "commit_ts", path)
-        if commit_ts is None:
-            raise missing("int", f"{path}.commit_ts", source, "commit_ts")
+        _require(source, path, "refuse", commit_ts=commit_ts)
         return Position(f"{commit_ts:020d}", "commit_ts", commit_ts=commit_ts)
     ts_ms = optional_int(source, "ts_ms", path)
-    if ts_ms is None:
-        if is_needed:
-            raise missing("int", f"{path}.ts_ms", source, "ts_ms")
+    if not _require(source, path, missing, ts_ms=ts_ms):
         return Position()
-    return Position(f"{ts_ms:020d}.{stage}", "ts_ms")
+    return Position(f"{ts_ms or 0:020d}.{stage}", "ts_ms")
 
 
-def _sqlserver(source: Json, path: str, stage: str, *, is_needed: bool) -> Position:
+def _sqlserver(source: Json, path: str, stage: Stage, missing: OnMissing) -> Position:
     commit_lsn = _lsn(source, "commit_lsn", path)
     change_lsn = _lsn(source, "change_lsn", path)
     serial = optional_int(source, "event_serial_no", path)
-    if is_needed:
-        _require(source, path, commit_lsn=commit_lsn, change_lsn=change_lsn)
-    elif commit_lsn is None and stage == "1":
+    if not _require(
+        source, path, missing, commit_lsn=commit_lsn, change_lsn=change_lsn
+    ):
         return Position()
     sequence = (
         f"{commit_lsn or _NO_LSN}.{stage}.{change_lsn or _NO_LSN}.{serial or 0:020d}"
@@ -158,21 +163,15 @@ def _lsn(source: Json, name: str, path: str) -> str | None:
     return lsn
 
 
-def _postgresql(source: Json, path: str, stage: str, *, is_needed: bool) -> Position:
+def _postgresql(source: Json, path: str, stage: Stage, missing: OnMissing) -> Position:
     lsn = optional_int(source, "lsn", path)
     commit_lsn, sequence_lsn = _sequence(source, path)
     # An incremental snapshot has no LSN of its own.
     lsn = sequence_lsn if lsn is None else lsn
-    if is_needed:
-        _require(source, path, lsn=lsn)
-    elif lsn is None and stage == "1":
+    if not _require(source, path, missing, lsn=lsn):
         return Position()
-    before = commit_lsn
-    if stage == "0":
-        # All that was committed up to here is in the snapshot.
-        before = lsn
-    elif before is None:
-        before = lsn
+    # All that was committed up to its LSN is in a snapshot.
+    before = lsn if stage == "0" or commit_lsn is None else commit_lsn
     return Position(
         f"{before or 0:020d}.{stage}.{lsn or 0:020d}",
         "lsn",
@@ -211,13 +210,11 @@ def _is_lsn(lsn: object) -> bool:
     )
 
 
-def _mysql(source: Json, path: str, stage: str, *, is_needed: bool) -> Position:
+def _mysql(source: Json, path: str, stage: Stage, missing: OnMissing) -> Position:
     file = optional_text(source, "file", path)
     pos = optional_int(source, "pos", path)
     row = optional_int(source, "row", path)
-    if is_needed:
-        _require(source, path, file=file or None, pos=pos)
-    elif (not file or pos is None) and stage == "1":
+    if not _require(source, path, missing, file=file or None, pos=pos):
         return Position()
     number = 0
     if file:
@@ -240,11 +237,13 @@ def _mysql(source: Json, path: str, stage: str, *, is_needed: bool) -> Position:
     )
 
 
-def _require(source: Json, path: str, **fields: object) -> None:
+def _require(source: Json, path: str, missing: OnMissing, **fields: object) -> bool:
+    """Tell whether there is a position, or one is to be made of what there is."""
     for name, value in fields.items():
-        if value is None:
-            error = missing("a position", f"{path}.{name}", source, name)
+        if value is None and missing == "refuse":
+            error = missing_field("a position", f"{path}.{name}", source, name)
             raise CdcDecodeError("bad_position", error.path, error.message)
+    return missing != "none" or None not in fields.values()
 
 
 def optional_int(fields: Json, name: str, parent: str) -> int | None:
