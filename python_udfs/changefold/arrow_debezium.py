@@ -56,8 +56,8 @@ DEBEZIUM_TYPE: Final = pa.struct(
 )
 """Type of what `parse_batch` returns; `debezium.DebeziumMessage` describes the fields.
 
-With one difference: of the messages of a batch with one `columns_fingerprint`, the first
-has the `columns`, the others null. They are longer than most rows."""
+With one difference: of the valid messages of a batch with one `columns_fingerprint`, the
+first has the `columns`, the others null. They are longer than most rows."""
 
 
 def parse_batch(
@@ -85,6 +85,7 @@ def parse_batch(
         message = read_debezium(key, value, text)
         if message.columns_fingerprint in described:
             message.columns = None
-        described.add(message.columns_fingerprint)
+        elif message.error is None:
+            described.add(message.columns_fingerprint)
         rows.append(as_row(message))
     return pa.array(rows, DEBEZIUM_TYPE)

@@ -81,7 +81,7 @@ class DebeziumMessage(msgspec.Struct):
         source_schema: ``source.schema``; null where the source has none.
         source_table: ``source.table``; ``""`` in a DDL without a table.
         op: ``c``, ``u``, ``d``, ``r``, ``t`` or ``m``.
-        key: The message's key.
+        key: The message's key; null where it is empty.
         primary_key: JSON array of the names in the key; null without a key.
         before: The row before; of a delete or, in PostgreSQL, of an update, it may be
             the key and nulls. Columns that are unavailable are left out.
@@ -475,6 +475,9 @@ def _read_key(
         texts, _ = loose.texts(part.payload, part.path)
     else:
         texts, _ = loose_texts(part.payload, part.path, placeholder)
+    if not texts:
+        # TiCDC's key of a table that has none, and of a watermark.
+        return
     message.key = _json(texts)
     message.primary_key = _json(list(texts))
 

@@ -231,7 +231,7 @@ def test_a_tombstone_has_a_key_and_no_place(value: Any) -> None:
 
 
 def test_a_row_without_a_key_is_a_row() -> None:
-    for key in (None, key_of(None), {"schema": None, "payload": None}):
+    for key in (None, key_of(None), {"payload": None}, {"payload": {}}, key_of({}, [])):
         message = decode(wrapped(CREATE), key)
         assert (message.event_kind, message.key) == ("row", None)
 
@@ -1720,13 +1720,14 @@ def test_a_batch_keeps_order_and_loses_nothing() -> None:
 
 
 def test_a_batch_describes_each_shape_once() -> None:
-    other = encode(
-        wrapped(CREATE, [*FIELDS, {"field": "x", "type": "int32", "optional": True}])
-    )
+    fields = [*FIELDS, {"field": "x", "type": "int32", "optional": True}]
+    other = encode(wrapped(CREATE, fields))
     value = encode(wrapped(CREATE))
-    rows = batch(*((None, each) for each in (value, other, value, other, value)))
+    invalid = encode(wrapped(CREATE | {"after": {}}))
+    values = (invalid, value, other, value, other, value)
+    rows = batch(*((None, each) for each in values))
     described = [row["columns"] is not None for row in rows]
-    assert described == [True, True, False, False, False]
+    assert described == [True, True, True, False, False, False]
     assert len({row["columns_fingerprint"] for row in rows}) == 2
 
 
