@@ -131,10 +131,10 @@ def _sqlserver(source: Json, path: str, stage: Stage, missing: OnMissing) -> Pos
     commit_lsn = _lsn(source, "commit_lsn", path)
     change_lsn = _lsn(source, "change_lsn", path)
     serial = optional_int(source, "event_serial_no", path)
-    if not _require(
-        source, path, missing, commit_lsn=commit_lsn, change_lsn=change_lsn
-    ):
+    if not _require(source, path, missing, commit_lsn=commit_lsn):
         return Position()
+    if missing == "refuse":
+        _require(source, path, missing, change_lsn=change_lsn)
     sequence = (
         f"{commit_lsn or _NO_LSN}.{stage}.{change_lsn or _NO_LSN}.{serial or 0:020d}"
     )
@@ -186,7 +186,8 @@ def _sequence(source: Json, path: str) -> tuple[int | None, int | None]:
     if text is None:
         return None, None
     try:
-        pair = json.loads(text)
+        # Two LSNs are short, and a long text may be nested too deep.
+        pair = json.loads(text[:100])
     except ValueError:
         pair = None
     if not isinstance(pair, list) or len(pair) != 2 or not all(map(_is_lsn, pair)):
