@@ -20,6 +20,7 @@ __all__ = [
     "MAX_INT64",
     "MAX_MESSAGE_BYTES",
     "Json",
+    "NumberToken",
     "json_text",
     "member_path",
     "missing",
@@ -30,6 +31,8 @@ __all__ = [
     "required",
     "shorten",
     "strict_object",
+    "strict_tokens",
+    "token_text",
     "wrong_type",
 ]
 
@@ -45,6 +48,12 @@ MAX_INT64: Final = 2**63 - 1
 
 Json = Mapping[str, Any]
 """An object of a message that was parsed."""
+
+
+class NumberToken(str):
+    """A number as the message writes it: its digits, not what a float makes of them."""
+
+    __slots__ = ()
 
 
 class _RepeatedKeyError(Exception):
@@ -89,6 +98,12 @@ _decoder: Final = json.JSONDecoder(
 _member_decoder: Final = json.JSONDecoder(
     object_pairs_hook=_Members, parse_int=_integer, parse_constant=_constant
 )
+_token_decoder: Final = json.JSONDecoder(
+    object_pairs_hook=_object,
+    parse_int=NumberToken,
+    parse_float=NumberToken,
+    parse_constant=_constant,
+)
 _SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _BRACKET: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
 _JSON_SPACE: Final = " \t\n\r"
@@ -125,13 +140,25 @@ def strict_object(value: bytes | None, path: str) -> dict[str, Any]:
         CdcDecodeError: If it is no JSON object, not UTF-8, has a key twice or half of
             a surrogate pair, or is too large or too deep.
     """
-    document = _parse(value)
+    document = _parse(value, _decoder)
     if not isinstance(document, dict):
         raise wrong_type("object", document, path)
     return document
 
 
-def _parse(value: bytes | None) -> object:
+def strict_tokens(value: bytes | None) -> Any:
+    """Parse one JSON value, its numbers as `NumberToken`.
+
+    Args:
+        value: JSON text; ``None`` for a record without a value.
+
+    Raises:
+        CdcDecodeError: As `strict_object`, but for the value's type.
+    """
+    return _parse(value, _token_decoder)
+
+
+def _parse(value: bytes | None, decoder: json.JSONDecoder) -> object:
     """Parse JSON: UTF-8, no duplicate keys, no lone surrogates, not too deep."""
     value = require_value(value)
     try:
@@ -143,7 +170,7 @@ def _parse(value: bytes | None) -> object:
     if text.count("[") + text.count("{") > MAX_DEPTH:
         _check_depth(text)
     try:
-        document = _load(text, _decoder)
+        document = _load(text, decoder)
     except _RepeatedKeyError:
         document = _load(text, _member_decoder)
         _check_tree(document, "$")
@@ -287,7 +314,7 @@ def required(fields: Json, name: str, expected: str, parent: str = "$") -> objec
 def read_string(fields: Json, name: str, parent: str = "$") -> str:
     """Return a field that must be text; the arguments are those of `required`."""
     text = required(fields, name, "str", parent)
-    if not isinstance(text, str):
+    if not isinstance(text, str) or isinstance(text, NumberToken):
         raise wrong_type("str", text, f"{parent}.{name}")
     return text
 
@@ -336,6 +363,8 @@ def _type_name(value: object) -> str:
         return "object"
     if isinstance(value, list):
         return "array"
+    if isinstance(value, NumberToken):
+        return "int" if value.lstrip("-").isdigit() else "float"
     return type(value).__name__
 
 
@@ -353,3 +382,17 @@ def shorten(text: str) -> str:
 def json_text(value: object) -> str:
     """Return compact JSON, as the producers write it."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def token_text(value: object) -> str:
+    """Return the compact JSON of what `strict_tokens` parsed, numbers untouched."""
+    if isinstance(value, NumberToken):
+        return str(value)
+    if isinstance(value, dict):
+        members = (
+            f"{json_text(name)}:{token_text(item)}" for name, item in value.items()
+        )
+        return "{" + ",".join(members) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(token_text(item) for item in value) + "]"
+    return json_text(value)

@@ -1,0 +1,919 @@
+"""Values of Kafka Connect's JSON converter as one text per logical type.
+
+A number in a Debezium message means days, milliseconds or nanoseconds, a text is text or
+base64: the schema says which. Here a value and its schema become a text that SQL casts
+without a loss, whichever connector and option sent it:
+
+| Type | Text |
+| --- | --- |
+| integers, Year, MicroDuration | the digits: ``-5`` |
+| boolean | ``true``, ``false`` |
+| float, double | the shortest text of the number: ``0.1``; ``NaN``, ``Infinity`` |
+| Decimal, VariableScaleDecimal | all digits, no exponent: ``-0.50`` |
+| Date (all kinds) | ``2024-02-29``; a year before 1 has a sign: ``-0043-03-15`` |
+| Time (all kinds) | ``12:00:00.500000``, from Nano kinds 9 digits; MySQL's goes from ``-838:59:59.000000`` to ``838:59:59.999999`` |
+| Timestamp (all kinds) | ``2024-02-29 12:00:00.500000``, from Nano kinds 9 digits |
+| ZonedTimestamp, ZonedTime | the same in UTC with a Z: ``2024-02-29 12:00:00.500000Z``; 9 digits if it needs them |
+| bytes | each byte as the character of the same number (ISO 8859-1), as in Canal-JSON, so that the same macros read both |
+| Bits | binary digits, highest first, as many as declared: ``000000000101`` |
+| array | JSON array of such texts; a map or struct (Geometry, Point) a JSON object |
+| all else (Json, Xml, Uuid, Enum, EnumSet, Interval, Ltree, ...) | as it came |
+
+PostgreSQL's ``infinity`` and ``-infinity`` stay words: no type here can hold them.
+"""
+
+import binascii
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from datetime import date
+from decimal import Decimal, InvalidOperation
+from functools import lru_cache
+from typing import Any, Final, NamedTuple, TypeAlias, Union
+from uuid import UUID
+
+import numpy as np
+
+from changefold.errors import CdcDecodeError
+from changefold.strict_json import (
+    Json,
+    NumberToken,
+    json_text,
+    member_path,
+    missing,
+    read_string,
+    shorten,
+    token_text,
+    wrong_type,
+)
+
+__all__ = [
+    "UNAVAILABLE",
+    "Column",
+    "RowShape",
+    "loose_texts",
+    "read_columns",
+    "row_shape",
+]
+
+UNAVAILABLE: Final = "__debezium_unavailable_value"
+"""What a connector sends for a column that it was not sent itself, such as an unchanged
+TOAST column; the default of its option ``unavailable.value.placeholder``."""
+
+Node: TypeAlias = Union[str, list["Node | None"], dict[str, "Node | None"]]  # noqa: UP007  # a type that names itself
+"""A value in its text form; of an array, map or struct the texts within."""
+
+Convert = Callable[[Any], Node]
+
+
+class _MismatchError(Exception):
+    """A value that is not what its schema says."""
+
+    def __init__(
+        self, expected: str, value: object, error_class: str = "schema_mismatch"
+    ) -> None:
+        super().__init__(expected, value)
+        self.expected = expected
+        self.value = value
+        self.error_class = error_class
+        self.place = ""
+
+
+class Column(NamedTuple):
+    """A column of a row.
+
+    Attributes:
+        name: Its name.
+        convert: Returns the text of a value.
+        markers: Values that stand for an unavailable one, whatever the type.
+        may_be_null: Whether null is a value of it.
+    """
+
+    name: str
+    convert: Convert
+    markers: tuple[object, ...]
+    may_be_null: bool
+
+
+class RowShape(NamedTuple):
+    """What a schema says of a row.
+
+    Attributes:
+        columns: The columns, in order.
+        description: JSON array: of each column ``name``, ``type`` (Connect's), and where
+            there is one ``logical`` (its name), ``parameters``, ``items``, ``keys``,
+            ``values``, ``fields``, ``default`` (as text, in the form of the values) and
+            ``tidb_type``, and always ``optional``.
+        fingerprint: 16 hexadecimal digits that tell descriptions apart.
+        is_strict: Whether a row must have these columns and no others: not so where
+            they were declared and did not come with the message.
+    """
+
+    columns: tuple[Column, ...]
+    description: str
+    fingerprint: str
+    is_strict: bool = True
+
+    def texts(
+        self, row: object, path: str, *, nulls: bool = False
+    ) -> tuple[dict[str, str | None], list[str]]:
+        """Return the texts of a row, and the columns that are unavailable.
+
+        Args:
+            row: An object of the message, parsed by `strict_tokens`.
+            path: Where it lies in the message.
+            nulls: Whether any column may be null, as in a row before a change of which
+                only the key is known.
+
+        Raises:
+            CdcDecodeError: If the row is not as the schema says.
+        """
+        if not isinstance(row, dict):
+            raise wrong_type("object", row, path)
+        texts: dict[str, str | None] = {}
+        unavailable: list[str] = []
+        seen = 0
+        for name, convert, markers, may_be_null in self.columns:
+            if name not in row:
+                # TiCDC's schema has virtual columns, its rows do not.
+                if self.is_strict and not may_be_null:
+                    raise _no_value(row, name, path)
+                continue
+            seen += 1
+            value = row[name]
+            if value is None:
+                if self.is_strict and not (may_be_null or nulls):
+                    raise _no_value(row, name, path)
+                texts[name] = None
+            elif value in markers:
+                unavailable.append(name)
+            else:
+                try:
+                    node = convert(value)
+                except _MismatchError as error:
+                    raise _mismatch(error, member_path(path, name)) from None
+                texts[name] = node if isinstance(node, str) else json_text(node)
+        if seen != len(row):
+            texts |= self._others(row, path)
+        return texts, unavailable
+
+    def _others(self, row: Json, path: str) -> dict[str, str | None]:
+        """Return the texts of columns that the schema does not have."""
+        known = {column.name for column in self.columns}
+        others = [name for name in row if name not in known]
+        if self.is_strict:
+            raise CdcDecodeError(
+                "schema_mismatch",
+                member_path(path, others[0]),
+                f"Expected a column of the schema, got `{shorten(others[0])}`",
+            )
+        return {name: _loose(row[name]) for name in others}
+
+
+def _no_value(row: Json, name: str, path: str) -> CdcDecodeError:
+    error = missing("a value", member_path(path, name), row, name)
+    return CdcDecodeError("schema_mismatch", error.path, error.message)
+
+
+def _mismatch(error: _MismatchError, path: str) -> CdcDecodeError:
+    path += error.place
+    value = error.value
+    if isinstance(value, str):
+        got = shorten(value)
+    elif isinstance(value, bool):
+        got = json_text(value)
+    else:
+        got = wrong_type("", value, path).message.rpartition(" `")[2][:-1]
+    return CdcDecodeError(
+        error.error_class, path, f"Expected {error.expected}, got `{got}`"
+    )
+
+
+# ------------------------------------------------------------------------ schemas
+
+
+def row_shape(fields: object, path: str, placeholder: str) -> RowShape:
+    """Read the schema of a row.
+
+    Args:
+        fields: ``fields`` of its struct.
+        path: Where they lie in the message.
+        placeholder: The text that stands for an unavailable value.
+
+    Raises:
+        CdcDecodeError: If it is no schema of a row.
+    """
+    columns: list[Column] = []
+    described: list[dict[str, object]] = []
+    names: set[str] = set()
+    for field, place in _objects(fields, path):
+        name = read_string(field, "field", place)
+        if name in names:
+            raise CdcDecodeError(
+                "duplicate_column",
+                f"{place}.field",
+                f"Expected each column once, got `{shorten(name)}` twice",
+            )
+        names.add(name)
+        convert, description = _read_type(field, place)
+        optional = field.get("optional") is True
+        columns.append(
+            Column(
+                name,
+                convert,
+                _markers(field, placeholder),
+                optional or field.get("default") is not None,
+            )
+        )
+        described.append({"name": name, **description})
+    text = json_text(described)
+    return RowShape(tuple(columns), text, _fingerprint(text))
+
+
+def _fingerprint(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def read_columns(columns: Json, placeholder: str) -> RowShape:
+    """Read columns from their own description, for messages without a schema.
+
+    Args:
+        columns: ``{"columns": [...]}``, of the form of `RowShape.description`; parsed
+            by `strict_tokens`.
+        placeholder: As in `row_shape`.
+
+    Raises:
+        CdcDecodeError: If it is no description of columns.
+    """
+    fields = [
+        _as_field(column) | {"field": read_string(column, "name", place)}
+        for column, place in _objects(columns.get("columns"), "$columns")
+    ]
+    shape = row_shape(fields, "$columns", placeholder)
+    text = token_text(columns["columns"])
+    return RowShape(shape.columns, text, _fingerprint(text), is_strict=False)
+
+
+def _as_field(description: object) -> dict[str, Any]:
+    """Return the Connect schema that a description was made from."""
+    if not isinstance(description, dict):
+        return {"type": description}
+    field = dict(description)
+    if "logical" in field:
+        field["name"] = field.pop("logical")
+    for name in ("items", "keys", "values"):
+        if name in field:
+            field[name] = _as_field(field[name])
+    if "fields" in field:
+        field["fields"] = [
+            _as_field(item) | {"field": item.get("name")} for item in field["fields"]
+        ]
+    # It is a text here, and a value of the type there.
+    field.pop("default", None)
+    return field
+
+
+def _objects(items: object, path: str) -> list[tuple[dict[str, Any], str]]:
+    if not isinstance(items, list):
+        raise wrong_type("array", items, path)
+    for index, item in enumerate(items):
+        if not isinstance(item, dict):
+            raise wrong_type("object", item, f"{path}[{index}]")
+    return [(item, f"{path}[{index}]") for index, item in enumerate(items)]
+
+
+def _read_type(field: Json, path: str) -> tuple[Convert, dict[str, object]]:
+    """Return how values of a schema become texts, and the description of the schema."""
+    type_ = read_string(field, "type", path)
+    logical = field.get("name")
+    if logical is not None and not isinstance(logical, str):
+        raise wrong_type("str | null", logical, f"{path}.name")
+    parameters = field.get("parameters") or {}
+    if not isinstance(parameters, dict):
+        raise wrong_type("object | null", parameters, f"{path}.parameters")
+    described: dict[str, object] = {"type": type_}
+    if logical is not None:
+        described["logical"] = logical
+    if parameters:
+        described["parameters"] = {name: str(text) for name, text in parameters.items()}
+    described["optional"] = field.get("optional") is True
+    nested = _nested(field, type_, described, path)
+    convert = nested or _leaf(field, type_, logical or "", parameters, path)
+    default = field.get("default")
+    if default is not None:
+        try:
+            # TiCDC writes bytes as base64, but not those of a default.
+            node = default if _is_binary(field) else convert(default)
+        except _MismatchError:
+            # TiCDC and MySQL's zero dates: a default need not be a value.
+            node = str(default) if isinstance(default, str) else token_text(default)
+        described["default"] = node if isinstance(node, str) else json_text(node)
+    if isinstance(field.get("tidb_type"), str):
+        described["tidb_type"] = field["tidb_type"]
+    return convert, described
+
+
+def _nested(
+    field: Json, type_: str, described: dict[str, object], path: str
+) -> Convert | None:
+    """Return how an array, map or struct is read, and describe what is within."""
+    logical = str(field.get("name") or "")
+    if type_ == "array":
+        convert, described["items"] = _read_part(field, "items", path)
+        return _array(convert)
+    if type_ == "map":
+        key, described["keys"] = _read_part(field, "keys", path)
+        convert, described["values"] = _read_part(field, "values", path)
+        return _map(key, convert)
+    if type_ != "struct":
+        return None
+    parts: dict[str, tuple[Convert, bool]] = {}
+    members: list[dict[str, object]] = []
+    for item, place in _objects(field.get("fields"), f"{path}.fields"):
+        name = read_string(item, "field", place)
+        convert, description = _read_type(item, place)
+        parts[name] = convert, item.get("optional") is True
+        members.append({"name": name, **description})
+    described["fields"] = members
+    if logical.endswith(".VariableScaleDecimal"):
+        return _variable_decimal
+    return _struct(parts)
+
+
+def _read_part(field: Json, name: str, path: str) -> tuple[Convert, dict[str, object]]:
+    part = field.get(name)
+    if not isinstance(part, dict):
+        raise wrong_type("object", part, f"{path}.{name}")
+    return _read_type(part, f"{path}.{name}")
+
+
+def _leaf(
+    field: Json, type_: str, logical: str, parameters: Json, path: str
+) -> Convert:
+    """Return how a value with nothing within is read."""
+    kind = logical.rpartition(".")[2]
+    if type_ == "bytes" and kind == "Decimal":
+        return _decimal(_parameter(parameters, "scale", path))
+    if type_ == "bytes" and kind == "Bits":
+        return _bits(_parameter(parameters, "length", path))
+    if kind in _LOGICAL.get(type_, {}):
+        return _LOGICAL[type_][kind]
+    convert = _tidb_leaf(field, type_) or _PLAIN.get(type_)
+    if convert is None:
+        raise CdcDecodeError(
+            "unknown_connect_type",
+            f"{path}.type",
+            f"Expected a type of Kafka Connect, got `{shorten(type_)}`",
+        )
+    return convert
+
+
+def _tidb_leaf(field: Json, type_: str) -> Convert | None:
+    """Return how a value is read of which TiCDC says more by the type at the source."""
+    tidb_type = str(field.get("tidb_type") or "")
+    if type_ == "int64" and tidb_type == "bigint unsigned":
+        return _unsigned_bigint
+    if type_ == "string" and _is_binary(field):
+        return _bytes
+    if type_ in {"float", "double"} and tidb_type.startswith("decimal"):
+        return _decimal_number
+    return None
+
+
+def _is_binary(field: Json) -> bool:
+    """Tell whether a column is one of TiDB's binary types, which TiCDC calls a string."""
+    tidb_type = str(field.get("tidb_type") or "")
+    return "binary" in tidb_type or "blob" in tidb_type
+
+
+def _parameter(parameters: Json, name: str, path: str) -> int:
+    text = parameters.get(name)
+    if not isinstance(text, str) or not re.fullmatch(r"-?[0-9]{1,10}", text):
+        if not isinstance(text, str):
+            raise missing("int", f"{path}.parameters.{name}", parameters, name)
+        raise CdcDecodeError(
+            "schema_mismatch",
+            f"{path}.parameters.{name}",
+            f"Expected `int`, got `{shorten(text)}`",
+        )
+    return int(text)
+
+
+# ------------------------------------------------------------------- unavailable
+
+
+@lru_cache(maxsize=64)
+def _marker_texts(placeholder: str) -> tuple[str, str, str, list[str]]:
+    """Return a placeholder as base64, JSON object, UUID and character codes."""
+    octets = placeholder.encode()
+    base64 = binascii.b2a_base64(octets, newline=False).decode()
+    # As Java's nameUUIDFromBytes.
+    digest = hashlib.md5(octets, usedforsecurity=False).digest()
+    return (
+        base64,
+        '{"' + placeholder + '":"' + placeholder + '"}',
+        str(UUID(bytes=digest, version=3)),
+        [str(octet) for octet in octets],
+    )
+
+
+def _markers(field: Json, placeholder: str) -> tuple[object, ...]:
+    """Return what stands for an unavailable value of a type."""
+    base64, text_map, uuid, codes = _marker_texts(placeholder)
+    type_ = field.get("type")
+    if type_ == "string":
+        if str(field.get("name")).endswith(".Json"):
+            return placeholder, text_map
+        return (placeholder,)
+    if type_ == "bytes":
+        return base64, placeholder
+    if type_ == "map":
+        return ({placeholder: placeholder},)
+    if type_ == "array":
+        # A NumberToken equals the text of its digits.
+        return [placeholder], [base64], [uuid], codes
+    return ()
+
+
+def _is_marker(value: object, placeholder: str) -> bool:
+    """Tell whether a value of unknown type is unavailable."""
+    base64, text_map, uuid, codes = _marker_texts(placeholder)
+    return value in (
+        placeholder,
+        base64,
+        text_map,
+        {placeholder: placeholder},
+        [placeholder],
+        [base64],
+        [uuid],
+        codes,
+    )
+
+
+def loose_texts(
+    row: object, path: str, placeholder: str
+) -> tuple[dict[str, str | None], list[str]]:
+    """Return the texts of a row without a schema: numbers and texts as they came.
+
+    Args:
+        row: An object of the message, parsed by `strict_tokens`.
+        path: Where it lies in the message.
+        placeholder: The text that stands for an unavailable value.
+
+    Returns:
+        As `RowShape.texts`. An array or object is JSON of such texts.
+
+    Raises:
+        CdcDecodeError: If the row is no object.
+    """
+    if not isinstance(row, dict):
+        raise wrong_type("object", row, path)
+    texts: dict[str, str | None] = {}
+    unavailable: list[str] = []
+    for name, value in row.items():
+        if _is_marker(value, placeholder):
+            unavailable.append(name)
+        else:
+            texts[name] = _loose(value)
+    return texts, unavailable
+
+
+def _loose(value: object) -> str | None:
+    node = _loose_node(value)
+    return node if node is None or isinstance(node, str) else json_text(node)
+
+
+def _loose_node(value: object) -> Node | None:
+    if value is None or type(value) is str:
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return {name: _loose_node(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_loose_node(item) for item in value]
+    return str(value)
+
+
+# ------------------------------------------------------------------------ numbers
+
+_INTEGER: Final = re.compile(r"-?[0-9]{1,20}")
+_NOT_FINITE: Final = {
+    "NaN": "NaN",
+    "Infinity": "Infinity",
+    "-Infinity": "-Infinity",
+}
+
+
+def _whole(value: object, expected: str, bits: int = 64) -> int:
+    if isinstance(value, NumberToken) and _INTEGER.fullmatch(value):
+        number = int(value)
+        if -(1 << bits - 1) <= number < 1 << bits - 1:
+            return number
+    raise _MismatchError(expected, value)
+
+
+def _integer(bits: int) -> Convert:
+    def convert(value: object) -> str:
+        return str(_whole(value, f"`int{bits}`", bits))
+
+    return convert
+
+
+def _unsigned_bigint(value: object) -> str:
+    # TiCDC writes it as if it had a sign.
+    return str(_whole(value, "`int64`") % (1 << 64))
+
+
+def _boolean(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    raise _MismatchError("`bool`", value)
+
+
+def _text(value: object) -> str:
+    if type(value) is str:
+        return value
+    raise _MismatchError("`str`", value)
+
+
+def _float(value: object) -> str:
+    text = _not_finite(value, "`float`")
+    if text is None:
+        # The shortest text of a number of this width: that of a double has more digits.
+        with np.errstate(over="ignore"):
+            number = np.float32(str(value))
+        if not np.isfinite(number):
+            raise _MismatchError("`float`", value)
+        text = str(number)
+    return text
+
+
+def _double(value: object) -> str:
+    text = _not_finite(value, "`double`")
+    if text is None:
+        number = float(str(value))
+        if number in {float("inf"), float("-inf")}:
+            raise _MismatchError("`double`", value)
+        text = repr(number)
+    return text
+
+
+def _not_finite(value: object, expected: str) -> str | None:
+    """Return the text of what is no number; ``None`` for a number."""
+    if isinstance(value, NumberToken):
+        return None
+    if isinstance(value, str) and value in _NOT_FINITE:
+        return _NOT_FINITE[value]
+    raise _MismatchError(expected, value)
+
+
+_MAX_DIGITS: Final = 100_000
+"""More digits than any database has; PostgreSQL's ``numeric`` has up to 147,455."""
+
+# PostgreSQL's connector writes a negative scale in the 11 bits of the type modifier.
+_SCALE_BITS: Final = 11
+_MAX_SCALE: Final = 1000
+
+
+def _decimal(scale: int) -> Convert:
+    # Such values come multiplied by 10 to the power of the wrong scale: right, but with
+    # a thousand zeros.
+    is_wrapped = scale > _MAX_SCALE
+
+    def convert(value: object) -> str:
+        if isinstance(value, NumberToken):
+            return _decimal_number(value, scale)
+        text = _scaled(_unscaled(value), scale)
+        return text.rstrip("0").rstrip(".") if is_wrapped and "." in text else text
+
+    return convert
+
+
+def _unscaled(value: object) -> int:
+    octets = _octets(value)
+    if not octets:
+        raise _MismatchError("the bytes of a number in base64", value)
+    return int.from_bytes(octets, "big", signed=True)
+
+
+def _scaled(unscaled: int, scale: int) -> str:
+    if unscaled.bit_length() > 4 * _MAX_DIGITS or abs(scale) > _MAX_DIGITS:
+        raise _MismatchError(f"at most {_MAX_DIGITS} digits", "more")
+    digits = _digits(abs(unscaled))
+    sign = "-" if unscaled < 0 else ""
+    if scale <= 0:
+        return sign + (digits + "0" * -scale if unscaled else "0")
+    digits = digits.rjust(scale + 1, "0")
+    return f"{sign}{digits[:-scale]}.{digits[-scale:]}"
+
+
+def _digits(number: int) -> str:
+    # Python refuses to print more than 4300 digits in one go.
+    if number.bit_length() < 14_000:
+        return str(number)
+    head, tail = divmod(number, 10**4000)
+    return _digits(head) + str(tail).rjust(4000, "0")
+
+
+def _decimal_number(value: object, scale: int | None = None) -> str:
+    """Return a decimal that came as a number, from the converter or from TiCDC."""
+    if not isinstance(value, NumberToken):
+        raise _MismatchError("a number", value)
+    try:
+        number = Decimal(value)
+    except InvalidOperation:
+        raise _MismatchError("a number", value) from None
+    if abs(number.adjusted()) > _MAX_DIGITS:
+        raise _MismatchError(f"at most {_MAX_DIGITS} digits", value)
+    text = f"{number:f}"
+    if scale is None or scale <= 0:
+        return text
+    whole, _, fraction = text.partition(".")
+    return f"{whole}.{fraction.ljust(scale, '0')}"
+
+
+def _variable_decimal(value: object) -> str:
+    if not isinstance(value, dict) or value.keys() != {"scale", "value"}:
+        raise _MismatchError("an object of `scale` and `value`", value)
+    scale = _whole(value["scale"], "`int32`", 32)
+    if isinstance(value["value"], NumberToken):
+        return _decimal_number(value["value"], scale)
+    return _scaled(_unscaled(value["value"]), scale)
+
+
+# -------------------------------------------------------------------------- bytes
+
+
+def _octets(value: object) -> bytes:
+    if type(value) is not str:
+        raise _MismatchError("base64", value)
+    try:
+        return binascii.a2b_base64(value, strict_mode=True) if value else b""
+    except (binascii.Error, ValueError):
+        raise _MismatchError("base64", value, "bad_base64") from None
+
+
+def _bytes(value: object) -> str:
+    return _octets(value).decode("latin-1")
+
+
+def _bits(length: int) -> Convert:
+    # What PostgreSQL's `bit varying` without a length declares.
+    width = 0 if length == 2**31 - 1 else length
+
+    def convert(value: object) -> str:
+        number = int.from_bytes(_octets(value), "little")
+        if number.bit_length() > length:
+            raise _MismatchError(f"at most {length} bits", value)
+        return f"{number:b}".rjust(width, "0")
+
+    return convert
+
+
+# -------------------------------------------------------------------------- times
+
+_SECOND: Final = 1_000_000_000
+_DAY: Final = 86_400 * _SECOND
+_EPOCH_ORDINAL: Final = date(1970, 1, 1).toordinal()
+_MAX_ORDINAL: Final = date.max.toordinal()
+
+# PostgreSQL's driver has no infinite dates, but these far ones, which Debezium passes
+# through 32 bits. No real date of PostgreSQL comes near.
+_INFINITE_DAYS: Final = {
+    # In a snapshot, and in the stream.
+    -622_191_234: "infinity",
+    -625_821_272: "-infinity",
+    -2_147_472_692: "infinity",
+    -2_147_472_691: "-infinity",
+}
+_INFINITE_NANOS: Final = {
+    9_223_372_036_825_200_000_000: "infinity",
+    -9_223_372_036_832_400_000_000: "-infinity",
+}
+
+
+@lru_cache(maxsize=65_536)
+def _day_text(days: int) -> str:
+    """Return the date so many days after 1970, in the Gregorian calendar."""
+    ordinal = days + _EPOCH_ORDINAL
+    if 1 <= ordinal <= _MAX_ORDINAL:
+        return date.fromordinal(ordinal).isoformat()
+    # The calendar repeats every 400 years, which are 146097 days.
+    eras, rest = divmod(ordinal - 1, 146_097)
+    within = date.fromordinal(rest + 1)
+    year = within.year + 400 * eras
+    sign = "-" if year < 0 else ""
+    return f"{sign}{abs(year):04d}-{within.month:02d}-{within.day:02d}"
+
+
+def _days(year: int, month: int, day: int) -> int:
+    """Return the days from 1970 to a date; ValueError if there is no such date."""
+    eras, within = divmod(year - 1, 400)
+    ordinal = date(within + 1, month, day).toordinal()
+    return ordinal + eras * 146_097 - _EPOCH_ORDINAL
+
+
+def _clock_text(nanos: int, digits: int) -> str:
+    seconds, fraction = divmod(nanos, _SECOND)
+    minutes, second = divmod(seconds, 60)
+    hour, minute = divmod(minutes, 60)
+    part = f"{fraction:09d}"[:digits]
+    return f"{hour:02d}:{minute:02d}:{second:02d}.{part}"
+
+
+def _date(value: object) -> str:
+    days = _whole(value, "days as `int32`", 32)
+    return _INFINITE_DAYS.get(days) or _day_text(days)
+
+
+def _time(unit: int, digits: int, bits: int) -> Convert:
+    def convert(value: object) -> str:
+        count = _whole(value, f"`int{bits}`", bits)
+        sign = "-" if count < 0 else ""
+        return sign + _clock_text(abs(count) * unit, digits)
+
+    return convert
+
+
+def _timestamp(unit: int, digits: int) -> Convert:
+    def convert(value: object) -> str:
+        count = _whole(value, "`int64`")
+        if count * unit in _INFINITE_NANOS:
+            return _INFINITE_NANOS[count * unit]
+        days, nanos = divmod(count * unit, _DAY)
+        return f"{_day_text(days)} {_clock_text(nanos, digits)}"
+
+    return convert
+
+
+_ISO_DATE: Final = r"(?P<year>[+-]?[0-9]{4,9})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
+_ISO_TIME: Final = (
+    r"(?P<hour>[0-9]{2}):(?P<minute>[0-9]{2})"
+    r"(?::(?P<second>[0-9]{2})(?:\.(?P<fraction>[0-9]{1,9}))?)?"
+)
+_ISO_ZONE: Final = r"(?P<zone>Z|[+-][0-9]{2}(?::?[0-9]{2}){0,2})"
+_ISO: Final = {
+    "date": re.compile(f"{_ISO_DATE}{_ISO_ZONE}?"),
+    "time": re.compile(f"{_ISO_TIME}{_ISO_ZONE}?"),
+    "timestamp": re.compile(f"{_ISO_DATE}[T ]{_ISO_TIME}{_ISO_ZONE}?"),
+    "zoned time": re.compile(f"{_ISO_TIME}{_ISO_ZONE}"),
+    "zoned timestamp": re.compile(f"{_ISO_DATE}[T ]{_ISO_TIME}{_ISO_ZONE}"),
+}
+
+
+def _iso(kind: str) -> Convert:
+    """Return how an ISO 8601 text is read; what has no zone may be marked with a Z."""
+    is_zoned = kind.startswith("zoned")
+    has_date = kind not in {"time", "zoned time"}
+    has_time = kind != "date"
+    match_text = _ISO[kind].fullmatch
+    expected = f"a {kind} in the form of ISO 8601"
+
+    def convert(value: object) -> str:
+        if type(value) is not str:
+            raise _MismatchError(expected, value)
+        match = match_text(value)
+        if match is None:
+            if value in {"infinity", "-infinity"}:
+                return value
+            raise _MismatchError(expected, value)
+        parts = match.groupdict()
+        days = nanos = 0
+        if has_date:
+            try:
+                days = _days(int(parts["year"]), int(parts["month"]), int(parts["day"]))
+            except ValueError:
+                raise _MismatchError(expected, value) from None
+        if not has_time:
+            return _day_text(days)
+        nanos = _clock(parts)
+        if nanos < 0:
+            raise _MismatchError(expected, value)
+        if is_zoned:
+            shift, nanos = divmod(nanos - _offset(parts["zone"]), _DAY)
+            days += shift
+        text = _clock_text(nanos, 9 if nanos % 1000 else 6)
+        if has_date:
+            text = f"{_day_text(days)} {text}"
+        return text + "Z" if is_zoned else text
+
+    return convert
+
+
+def _clock(parts: Mapping[str, str | None]) -> int:
+    """Return the nanoseconds since midnight; -1 if there is no such time."""
+    hour, minute = int(parts["hour"] or 0), int(parts["minute"] or 0)
+    second = int(parts["second"] or 0)
+    fraction = int((parts["fraction"] or "").ljust(9, "0"))
+    nanos = ((hour * 60 + minute) * 60 + second) * _SECOND + fraction
+    return nanos if minute < 60 and second < 60 and nanos <= _DAY else -1
+
+
+def _offset(zone: str | None) -> int:
+    if zone is None or zone == "Z":
+        return 0
+    digits = zone[1:].replace(":", "").ljust(6, "0")
+    seconds = (int(digits[:2]) * 60 + int(digits[2:4])) * 60 + int(digits[4:])
+    return (-seconds if zone[0] == "-" else seconds) * _SECOND
+
+
+# ------------------------------------------------------------------------- nested
+
+
+def _array(convert: Convert) -> Convert:
+    def convert_all(value: object) -> list[Node | None]:
+        if not isinstance(value, list):
+            raise _MismatchError("`array`", value)
+        return [
+            _within(convert, item, f"[{index}]") for index, item in enumerate(value)
+        ]
+
+    return convert_all
+
+
+def _map(key: Convert, convert: Convert) -> Convert:
+    def convert_all(value: object) -> Node:
+        if isinstance(value, dict):
+            return {
+                name: _within(convert, item, f".{shorten(name)}")
+                for name, item in value.items()
+            }
+        # So does the converter write a map whose keys are no texts.
+        if isinstance(value, list) and all(
+            isinstance(pair, list) and len(pair) == 2 for pair in value
+        ):
+            return [
+                [
+                    _within(key, pair[0], f"[{index}][0]"),
+                    _within(convert, pair[1], f"[{index}][1]"),
+                ]
+                for index, pair in enumerate(value)
+            ]
+        raise _MismatchError("`object`", value)
+
+    return convert_all
+
+
+def _struct(parts: Mapping[str, tuple[Convert, bool]]) -> Convert:
+    def convert_all(value: object) -> dict[str, Node | None]:
+        if not isinstance(value, dict):
+            raise _MismatchError("`object`", value)
+        if not value.keys() <= parts.keys():
+            raise _MismatchError(
+                f"an object of {', '.join(f'`{name}`' for name in parts)}", value
+            )
+        for name, (_, optional) in parts.items():
+            if value.get(name) is None and not optional:
+                raise _MismatchError(f"an object with `{name}`", value)
+        return {
+            name: _within(convert, value.get(name), f".{name}")
+            for name, (convert, _) in parts.items()
+        }
+
+    return convert_all
+
+
+def _within(convert: Convert, value: object, place: str) -> Node | None:
+    if value is None:
+        return None
+    try:
+        return convert(value)
+    except _MismatchError as error:
+        error.place = place + error.place
+        raise
+
+
+_PLAIN: Final[dict[str, Convert]] = {
+    "int8": _integer(8),
+    "int16": _integer(16),
+    "int32": _integer(32),
+    "int64": _integer(64),
+    "float": _float,
+    "float32": _float,
+    "double": _double,
+    "float64": _double,
+    "boolean": _boolean,
+    "string": _text,
+    "bytes": _bytes,
+}
+
+# By Connect's type and the last part of the schema's name: Debezium's and Connect's own
+# `Date`, `Time` and `Timestamp` have the same units.
+_LOGICAL: Final[dict[str, dict[str, Convert]]] = {
+    "int32": {"Date": _date, "Time": _time(1_000_000, 6, 32)},
+    "int64": {
+        "MicroTime": _time(1000, 6, 64),
+        "NanoTime": _time(1, 9, 64),
+        "Timestamp": _timestamp(1_000_000, 6),
+        "MicroTimestamp": _timestamp(1000, 6),
+        "NanoTimestamp": _timestamp(1, 9),
+    },
+    "string": {
+        "IsoDate": _iso("date"),
+        "IsoTime": _iso("time"),
+        "IsoTimestamp": _iso("timestamp"),
+        "ZonedTime": _iso("zoned time"),
+        "ZonedTimestamp": _iso("zoned timestamp"),
+    },
+}
