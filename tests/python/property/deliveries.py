@@ -180,7 +180,7 @@ def draw_settings(random: Random) -> Settings:
         settings,
         descriptions=random.choice(descriptions),
         bootstrap_chance=random.choice((0.0, 0.02, 0.2)),
-        starts_late=happens(random, 0.3),
+        starts_late=happens(random, 0.2),
     )
 
 
