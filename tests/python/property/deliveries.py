@@ -19,6 +19,7 @@ from histories import (
     FIRST_MILLISECOND,
     KEY_COLUMNS,
     LOGICAL_BITS,
+    TABLES,
     Commit,
     Key,
     Line,
@@ -44,6 +45,7 @@ PARTITIONS: Final = 3
 
 Placement = Literal["key", "random", "table"]
 Descriptions = Literal["all", "some"]
+Creates = Literal["all", "first", "later"]
 
 
 @dataclass(frozen=True)
@@ -66,8 +68,10 @@ class Settings:
             ``some``, which TiCDC does for BOOTSTRAP only, a row may come before any
             message that describes it.
         bootstrap_chance: Of Simple: of a BOOTSTRAP of its table around a row.
-        starts_late: Of Simple: the changefeed starts when the first tables are there,
-            empty: no DDL creates them. A row may then be described by no message.
+        creates: Of Simple: the CREATE TABLE that are sent. With ``later``, the
+            changefeed starts when the first tables are there, empty; with ``first``,
+            it filters those of the others out. A row may then be described by no
+            message.
     """
 
     protocol: ProtocolName = "canal_json_tidb"
@@ -80,7 +84,7 @@ class Settings:
     chunk: int = 20
     descriptions: Descriptions = "all"
     bootstrap_chance: float = 0.0
-    starts_late: bool = False
+    creates: Creates = "all"
 
     @property
     def messages(self) -> Messages:
@@ -123,7 +127,7 @@ class Message:
         return text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Delivery:
     """A topic as it was read.
 
@@ -137,6 +141,10 @@ class Delivery:
     settings: Settings
     records: Sequence[tuple[int, str]]
     cut: int | None = None
+
+    def __repr__(self) -> str:
+        """Without the records, which no report has room for."""
+        return f"Delivery({self.settings}, cut={self.cut})"
 
     def lines(self) -> list[Line]:
         """Return the lines of a recording."""
@@ -163,6 +171,7 @@ def draw_settings(random: Random) -> Settings:
     variants: tuple[Variant, ...] = ("full", "updated_columns", "compatible")
     placements: tuple[Placement, ...] = ("key", "random", "random", "table")
     descriptions: tuple[Descriptions, ...] = ("all", "some")
+    creates: tuple[Creates, ...] = ("all", "all", "first", "later")
     protocol = random.choice(protocols)
     settings = Settings(
         protocol=protocol,
@@ -180,14 +189,15 @@ def draw_settings(random: Random) -> Settings:
         settings,
         descriptions=random.choice(descriptions),
         bootstrap_chance=random.choice((0.0, 0.02, 0.2)),
-        starts_late=happens(random, 0.2),
+        creates=random.choice(creates),
     )
 
 
 def deliver(random: Random, source: Source, settings: Settings) -> Delivery:
     """Draw how the commits of a source reach the reader of a topic."""
     messages = list(_messages(random, source, settings))
-    sent = _Producer(random, settings, messages).run()
+    end = source.commits[-1].commit_ts
+    sent = _Producer(random, settings, messages, end).run()
     partitions = [deque[str]() for _ in range(PARTITIONS)]
     for message, value in sent:
         partitions[message.partition].append(value)
@@ -217,10 +227,10 @@ def _messages(random: Random, source: Source, settings: Settings) -> Iterable[Me
     """Yield the messages of all commits in order, each with its partition."""
     place = _Placement(random, settings)
     messages = settings.messages
-    has_started = not settings.starts_late
-    for commit in source.commits:
-        has_started |= not any(event.before is None for event in commit.ddls)
-        if commit.ddls and has_started:
+    for number, commit in enumerate(source.commits):
+        creates = any(event.before is None for event in commit.ddls)
+        which = "first" if number < len(TABLES) else "later"
+        if not creates or settings.creates in {"all", which}:
             yield from _ddl_messages(random, commit, settings)
         for ddl_event in commit.ddls:
             place.forget(ddl_event.names)
@@ -330,7 +340,11 @@ class _Producer:
     """
 
     def __init__(
-        self, random: Random, settings: Settings, messages: Sequence[Message]
+        self,
+        random: Random,
+        settings: Settings,
+        messages: Sequence[Message],
+        end: int,
     ) -> None:
         self._random = random
         self._settings = settings
@@ -340,9 +354,9 @@ class _Producer:
             for stream in message.streams:
                 place = stream, message.partition
                 self._queues.setdefault(place, deque()).append(message)
-        self._end = messages[-1].commit_ts if messages else 0
+        self._end = end
         self._restarts = {
-            random.randint(1, len(messages)) for _ in range(settings.replays)
+            random.randint(0, len(messages)) for _ in range(settings.replays)
         }
         self._built_at = FIRST_MILLISECOND + 1500
         self._out: list[tuple[Message, str]] = []

@@ -743,11 +743,11 @@ def draw_source(random: Random, histories: int = 1, transactions: int = 8) -> So
 
 
 def _draw_moments(random: Random) -> Iterator[int]:
-    """Draw commit timestamps, several of them in one millisecond."""
+    """Draw commit timestamps, several in one millisecond, with room for a version."""
     commit_ts = FIRST_MILLISECOND << LOGICAL_BITS
     while True:
         if happens(random, 0.4):
-            commit_ts += random.randint(1, 3)
+            commit_ts += random.randint(2, 4)
         else:
             millisecond = (commit_ts >> LOGICAL_BITS) + random.choice((1, 2, 17, 900))
             commit_ts = (millisecond << LOGICAL_BITS) + random.randint(0, 2)

@@ -553,10 +553,11 @@ def test_a_delivery_keeps_the_promises_of_ticdc(case: tuple[Source, Delivery]) -
     assert_ddls_come_in_order(delivery, ddls)
     last = max(commit.commit_ts for commit in source.commits)
     assert min(resolved) > last
-    created = {commit.commit_ts for commit in source.commits[: len(TABLES)]}
-    commits = {commit.commit_ts for commit in source.commits}
     sent = {commit_ts_of(json.loads(name)) for name in places if places[name]}
-    assert commits - sent <= (created if delivery.settings.starts_late else set())
+    unsent = [commit for commit in source.commits if commit.commit_ts not in sent]
+    assert delivery.settings.creates != "all" or not unsent
+    assert all(event.before is None for commit in unsent for event in commit.ddls)
+    assert not any(commit.changes for commit in unsent)
 
 
 def assert_ddls_come_in_order(delivery: Delivery, ddls: dict[int, list[str]]) -> None:
@@ -592,14 +593,14 @@ def test_the_tables_stop_where_no_message_describes_a_row(tmp_path: Path) -> Non
         inserted(mark(1, "unread")),
         truncate_table("archive"),
     )
-    options = Settings("simple_json", starts_late=True)
+    options = Settings("simple_json", creates="later")
     delivery = deliver(seeded(1), source, options)
     assert delivery.cut == 5
     write_corpus(tmp_path, source, delivery)
     final = (tmp_path / "expected_final.ndjson").read_text().splitlines()
     assert [json.loads(line)["table"] for line in final] == ["archive"]
     described_late = deliver(
-        seeded(1), source, Settings("simple_json", starts_late=True, bootstrap_chance=1)
+        seeded(1), source, Settings("simple_json", creates="later", bootstrap_chance=1)
     )
     assert described_late.cut is None
 
