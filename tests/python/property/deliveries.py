@@ -19,7 +19,6 @@ from histories import (
     FIRST_MILLISECOND,
     KEY_COLUMNS,
     LOGICAL_BITS,
-    TABLES,
     Commit,
     Key,
     Line,
@@ -45,7 +44,6 @@ PARTITIONS: Final = 3
 
 Placement = Literal["key", "random", "table"]
 Descriptions = Literal["all", "some"]
-Creates = Literal["all", "first", "later"]
 
 
 @dataclass(frozen=True)
@@ -68,10 +66,8 @@ class Settings:
             ``some``, which TiCDC does for BOOTSTRAP only, a row may come before any
             message that describes it.
         bootstrap_chance: Of Simple: of a BOOTSTRAP of its table around a row.
-        creates: Of Simple: the CREATE TABLE that are sent. With ``later``, the
-            changefeed starts when the first tables are there, empty; with ``first``,
-            it filters those of the others out. A row may then be described by no
-            message.
+        unsent_create: Of Simple: which CREATE TABLE a filter ignores, counted from the
+            last; 0: none. A row of that table may be described by no message.
     """
 
     protocol: ProtocolName = "canal_json_tidb"
@@ -84,7 +80,7 @@ class Settings:
     chunk: int = 20
     descriptions: Descriptions = "all"
     bootstrap_chance: float = 0.0
-    creates: Creates = "all"
+    unsent_create: int = 0
 
     @property
     def messages(self) -> Messages:
@@ -171,7 +167,6 @@ def draw_settings(random: Random) -> Settings:
     variants: tuple[Variant, ...] = ("full", "updated_columns", "compatible")
     placements: tuple[Placement, ...] = ("key", "random", "random", "table")
     descriptions: tuple[Descriptions, ...] = ("all", "some")
-    creates: tuple[Creates, ...] = ("all", "all", "first", "later")
     protocol = random.choice(protocols)
     settings = Settings(
         protocol=protocol,
@@ -189,7 +184,7 @@ def draw_settings(random: Random) -> Settings:
         settings,
         descriptions=random.choice(descriptions),
         bootstrap_chance=random.choice((0.0, 0.02, 0.2)),
-        creates=random.choice(creates),
+        unsent_create=random.choice((0, 0, 0, 1, 1, 2)),
     )
 
 
@@ -227,10 +222,10 @@ def _messages(random: Random, source: Source, settings: Settings) -> Iterable[Me
     """Yield the messages of all commits in order, each with its partition."""
     place = _Placement(random, settings)
     messages = settings.messages
-    for number, commit in enumerate(source.commits):
-        creates = any(event.before is None for event in commit.ddls)
-        which = "first" if number < len(TABLES) else "later"
-        if not creates or settings.creates in {"all", which}:
+    creates = [commit for commit in source.commits if commit.creates_table]
+    unsent = creates[-settings.unsent_create] if settings.unsent_create else None
+    for commit in source.commits:
+        if commit is not unsent:
             yield from _ddl_messages(random, commit, settings)
         for ddl_event in commit.ddls:
             place.forget(ddl_event.names)

@@ -186,6 +186,11 @@ class Commit:
     ddls: tuple[DdlEvent, ...] = ()
     tables: Mapping[str, Table] = field(default_factory=dict)
 
+    @property
+    def creates_table(self) -> bool:
+        """Whether a table begins here."""
+        return any(event.before is None for event in self.ddls)
+
 
 def key_of(row: Row) -> Key:
     """Return the primary key of a row."""
