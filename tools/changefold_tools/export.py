@@ -205,10 +205,11 @@ class Handovers:
         names = [name for shape in shapes for name in shape.names]
         left = {(name.database, name.table, name.until) for name in names}
         taken = {(name.database, name.table, name.since) for name in names}
+        # Without commit timestamps no two DDLs of a millisecond can be told apart.
         self._moments = {
-            (database, table, *_moment(moment).values())
+            (database, table, _moment(moment)["commitTs"])
             for database, table, moment in left & taken
-            if moment is not None
+            if moment is not None and "." not in moment
         }
         self._held: dict[str, dict[str, tuple[dict[str, Any], Any]]] = {}
 
@@ -222,13 +223,10 @@ class Handovers:
         Returns:
             Whether it is kept.
         """
-        place = {
-            name: line.get(name) for name in ("database", "table", "commitTs", "es")
-        }
-        moment = line["commitTs"] if line["commitTs"] is not None else line["es"]
-        if (line["database"], line["table"], moment) not in self._moments:
+        place = (line["database"], line["table"], line["commitTs"])
+        if place not in self._moments:
             return False
-        key = json.dumps({**place, "pk": line["pk"]}, sort_keys=True)
+        key = json.dumps([*place, line["pk"]], sort_keys=True)
         self._held.setdefault(key, {})[line["op"]] = (line, before)
         return True
 
