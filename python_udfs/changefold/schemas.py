@@ -615,9 +615,10 @@ class _Fold:
     def __init__(self, described: Iterable[DescribedSchema]) -> None:
         self.versions: list[TableVersion] = []
         self.not_applied: list[NotApplied] = []
-        self._described: dict[tuple[str, str], DescribedSchema] = {}
-        for schema in sorted(described, key=lambda schema: -schema.version):
-            self._described[schema.database, schema.table] = schema
+        self._described: dict[tuple[str, str], list[DescribedSchema]] = {}
+        for schema in sorted(described, key=lambda schema: schema.version):
+            name = (schema.database, schema.table)
+            self._described.setdefault(name, []).append(schema)
         self._live: dict[tuple[str, str], _Table] = {}
         self._dropped: dict[tuple[str, str], _Table] = {}
         # When a name became free, which tells a later unknown table from the old one.
@@ -642,11 +643,15 @@ class _Fold:
             self._close_version(change)
 
     def add_described_tables(self) -> None:
-        """Add the tables that are described and that no DDL named."""
+        """Add the tables that are described and that no DDL named.
+
+        Such a table may have the name of one that is gone.
+        """
         named = {(version.database, version.table) for version in self.versions}
-        for name in sorted(self._described.keys() - named):
+        for name in sorted(self._described.keys() - self._live.keys()):
             self._event = DdlEvent("", *name, "")
-            self._unknown_table(TableName(*name))
+            if name not in named or self._description(name) is not None:
+                self._unknown_table(TableName(*name))
 
     def _guarded(self, step: Callable[[], None]) -> None:
         """Take a step; write down why if it concerns no known table."""
@@ -759,7 +764,15 @@ class _Fold:
             and (before.database, before.table) == name
         ):
             return before
-        return self._described.get(name)
+        freed = self._freed.get(name, "")
+        return next(
+            (
+                schema
+                for schema in self._described.get(name, [])
+                if f"{schema.version:020}" > freed
+            ),
+            None,
+        )
 
     def _renamed_table(self, action: RenameTable) -> _Table:
         """Find the table that is renamed.

@@ -15,7 +15,7 @@ from changefold_tools.render import model_name
 from changefold_tools.shapes import TableName
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from pyspark.sql import Row, SparkSession
@@ -189,6 +189,58 @@ def _end(piece: _Piece) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "history", {**line, "op": "D", "row": None}
 
 
+class Handovers:
+    """Names that one table leaves to another at the same moment.
+
+    ``RENAME TABLE orders TO orders_old, orders_new TO orders`` does so. Who reads the
+    name sees no row go and come: a key which both tables have is updated, or stays.
+    """
+
+    def __init__(self, shapes: Iterable[TableShape]) -> None:
+        """Find the names.
+
+        Args:
+            shapes: All tables.
+        """
+        names = [name for shape in shapes for name in shape.names]
+        left = {(name.database, name.table, name.until) for name in names}
+        taken = {(name.database, name.table, name.since) for name in names}
+        # Without commit timestamps no two DDLs of a millisecond can be told apart.
+        self._moments = {
+            (database, table, _moment(moment)["commitTs"])
+            for database, table, moment in left & taken
+            if moment is not None and "." not in moment
+        }
+        self._held: dict[str, dict[str, tuple[dict[str, Any], Any]]] = {}
+
+    def holds(self, line: dict[str, Any], before: dict[str, Any] | None) -> bool:
+        """Keep a line for `lines` if it is of such a moment.
+
+        Args:
+            line: Of the history of a table.
+            before: For a deletion, the row that ended.
+
+        Returns:
+            Whether it is kept.
+        """
+        place = (line["database"], line["table"], line["commitTs"])
+        if place not in self._moments:
+            return False
+        key = json.dumps([*place, line["pk"]], sort_keys=True)
+        self._held.setdefault(key, {})[line["op"]] = (line, before)
+        return True
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """Return what was kept, as who reads the name sees it."""
+        for held in self._held.values():
+            if held.keys() != {"D", "I"}:
+                yield from (line for line, _ in held.values())
+                continue
+            (_, before), (line, _) = held["D"], held["I"]
+            if line["row"] != before:
+                yield {**line, "op": "U"}
+
+
 def export_tables(spark: SparkSession, schema: str, folder: Path) -> None:
     """Write ``current.ndjson`` and ``history.ndjson`` of every source table.
 
@@ -204,10 +256,17 @@ def export_tables(spark: SparkSession, schema: str, folder: Path) -> None:
         (folder / "history.ndjson").open("w", encoding="utf-8") as history,
     ):
         files = {"current": current, "history": history}
-        for shape in source_shapes(spark, schema):
+        shapes = source_shapes(spark, schema)
+        handovers = Handovers(shapes)
+        for shape in shapes:
             table = f"scd2_{model_name(shape)}"
             if table not in built:
                 continue
             relation = f"`{schema}`.`{table}`"
+            before = None
             for kind, line in export_table(spark, relation, shape):
-                files[kind].write(json.dumps(line, ensure_ascii=False) + "\n")
+                if kind == "current" or not handovers.holds(line, before):
+                    files[kind].write(json.dumps(line, ensure_ascii=False) + "\n")
+                before = line["row"]
+        for line in handovers.lines():
+            history.write(json.dumps(line, ensure_ascii=False) + "\n")

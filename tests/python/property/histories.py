@@ -1,9 +1,8 @@
-"""Random histories of two small tables, and random deliveries of them by TiCDC.
+"""Random histories of a few small tables.
 
 `Source` is the model of the truth: rows in memory, changed by commits and DDLs. What
 the tables must show (`expected_final`, `expected_history`) comes from its rows before
-and after each commit, never from a message. `deliver` writes the same commits as
-Canal-JSON messages, at least once, with all the freedom that TiCDC has.
+and after each commit, never from a message.
 
 Many histories lie in one source: `history_id` is part of the key, so that they share
 a topic, its commit timestamps and its DDLs, and hundreds cost one run of Spark.
@@ -11,15 +10,12 @@ a topic, its commit timestamps and its DDLs, and hundreds cost one run of Spark.
 All choices are made by a `random.Random`, which Hypothesis or a seed supplies.
 """
 
-import json
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_UP, Decimal
-from pathlib import Path
+from itertools import count
 from random import Random
 from typing import Any, Final, Literal
-from zlib import crc32
 
 from hypothesis import strategies as st
 
@@ -31,23 +27,14 @@ Line = dict[str, Any]
 DATABASE: Final = "property"
 ITEMS: Final = "items"
 MARKS: Final = "marks"
+NAMES: Final = (ITEMS, MARKS, "archive", "spare", "items_new")
+"""The tables which are there at first, and names that a table may get."""
 KEY_COLUMNS: Final = ("history_id", "id")
-TOPIC: Final = "ticdc_property"
-PARTITIONS: Final = 3
 IDS: Final = ("-1", "1", "2", "3", "9007199254740993")
 """Few, so that keys are used again and again; the last one no float can hold."""
 
-_LOGICAL_BITS: Final = 18
-_FIRST_MILLISECOND: Final = 1_767_225_600_000
-_JAVA_CODES: Final = {
-    "int": 4,
-    "bigint": -5,
-    "decimal": 3,
-    "varchar": 12,
-    "text": 2005,
-    "datetime": 93,
-    "varbinary": 2004,
-}
+LOGICAL_BITS: Final = 18
+FIRST_MILLISECOND: Final = 1_767_225_600_000
 
 
 def seeded(seed: int | str | None) -> Random:
@@ -60,11 +47,21 @@ def seeded(seed: int | str | None) -> Random:
 
 @dataclass(frozen=True)
 class Column:
-    """A column; ``type`` as information_schema shows it."""
+    """A column.
+
+    Attributes:
+        name: Its name.
+        type: Its type, as information_schema shows it.
+        nullable: Whether it takes NULL.
+        default: Text of its default, if it has one.
+        id: Number within the source, by age; 0 as long as no table has the column.
+    """
 
     name: str
     type: str
     nullable: bool = True
+    default: str | None = None
+    id: int = field(default=0, compare=False)
 
     @property
     def base(self) -> str:
@@ -72,15 +69,20 @@ class Column:
         return self.type.partition("(")[0]
 
     @property
+    def parameters(self) -> list[int]:
+        """The parameters of the type."""
+        listed = self.type.partition("(")[2].rstrip(")")
+        return [int(number) for number in listed.split(",")] if listed else []
+
+    @property
     def scale(self) -> int:
-        """Digits after the point of a decimal."""
-        return int(self.type.rstrip(")").rpartition(",")[2])
+        """Digits after the point."""
+        return self.parameters[-1]
 
 
 Columns = tuple[Column, ...]
 Place = Literal["", "FIRST", "AFTER `id`"]
-Variant = Literal["full", "updated_columns", "compatible"]
-Placement = Literal["key", "random", "table"]
+Rename = Literal["RENAME TABLE", "ALTER TABLE"]
 
 KEY: Final = (
     Column("history_id", "int(11)", nullable=False),
@@ -114,24 +116,80 @@ class RowChange:
 
 
 @dataclass(frozen=True)
+class Table:
+    """What a table is at a time.
+
+    Attributes:
+        name: Its name.
+        columns: Its columns, in their places.
+        id: TiDB's number; TRUNCATE gives another one.
+        version: TiDB's version of the schema; RENAME and TRUNCATE keep it.
+    """
+
+    name: str
+    columns: Columns
+    id: int
+    version: int
+
+
+@dataclass(frozen=True)
 class Ddl:
-    """A DDL: its text as TiCDC sends it, and what it does to columns and rows."""
+    """A DDL of one table: its text as TiCDC sends it, what it does to columns and rows.
+
+    Attributes:
+        table: The table, as it is called before.
+        type: The type in messages.
+        sql: The statement.
+        columns: Gives the columns that come of the columns before.
+        row: Gives what comes of a row; None: nothing.
+        target: The name that the table gets, if it gets another one.
+    """
 
     table: str
-    type: Literal["CREATE", "ALTER", "TRUNCATE"]
+    type: Literal["CREATE", "ALTER", "RENAME", "TRUNCATE", "ERASE"]
     sql: str
-    columns: Callable[[Columns], Columns]
+    columns: Callable[[Columns], Columns] = lambda columns: columns
     row: Callable[[Row], Row | None] = lambda row: row
+    target: str | None = None
+
+
+@dataclass(frozen=True)
+class DdlEvent:
+    """A DDL and its table before and afterwards, as TiCDC tells them.
+
+    Of a table that was dropped it tells twice what it was.
+    """
+
+    ddl: Ddl
+    before: Table | None
+    after: Table
+
+    @property
+    def names(self) -> set[str]:
+        """The names that the table has before and afterwards."""
+        return {self.ddl.table, self.after.name}
 
 
 @dataclass(frozen=True)
 class Commit:
-    """What one commit did, and the columns of its tables at that time."""
+    """What one commit did.
+
+    Attributes:
+        commit_ts: When.
+        changes: Rows that a transaction changed.
+        ddls: Or the DDLs of a statement: several, if it renames several tables.
+        tables: The tables of the rows, at that time.
+    """
 
     commit_ts: int
     changes: tuple[RowChange, ...] = ()
-    ddl: Ddl | None = None
-    columns: Mapping[str, Columns] = field(default_factory=dict)
+    ddls: tuple[DdlEvent, ...] = ()
+    tables: Mapping[str, Table] = field(default_factory=dict)
+
+    @property
+    def creates_table(self) -> bool:
+        """Whether a table begins here."""
+        return any(event.before is None for event in self.ddls)
 
 
 def key_of(row: Row) -> Key:
@@ -143,25 +201,54 @@ class Source:
     """Tables in memory and all that ever happened to them.
 
     Attributes:
-        columns: Columns of each table, as they are now.
+        tables: The tables by name, as they are now.
         rows: Rows of each table by key, as they are now.
         commits: What happened, in order: what there is to send.
         history: Lines of ``expected_history``.
     """
 
     def __init__(self) -> None:
-        self.columns: dict[str, Columns] = {}
+        self.tables: dict[str, Table] = {}
         self.rows: dict[str, dict[Key, Row]] = {}
         self.commits: list[Commit] = []
         self.history: list[Line] = []
+        self._ids = count(start=101)
 
-    def execute(self, commit_ts: int, ddl: Ddl) -> None:
-        """Let a DDL change the columns and the rows of its table."""
+    def execute(self, commit_ts: int, *ddls: Ddl) -> None:
+        """Let a statement change its tables, one after the other.
+
+        Raises:
+            ValueError: If a table is not there, or would be there twice.
+        """
         before = dict(self.rows)
-        self.columns[ddl.table] = ddl.columns(self.columns.get(ddl.table, ()))
-        images = ((key, ddl.row(row)) for key, row in before.get(ddl.table, {}).items())
-        self.rows[ddl.table] = {key: row for key, row in images if row is not None}
-        self._log(Commit(commit_ts, ddl=ddl), before, "ddl")
+        events = tuple(self._apply(commit_ts, ddl) for ddl in ddls)
+        self._log(Commit(commit_ts, ddls=events), before, "ddl")
+
+    def _apply(self, commit_ts: int, ddl: Ddl) -> DdlEvent:
+        before = self.tables.pop(ddl.table, None)
+        rows = self.rows.pop(ddl.table, {})
+        if (before is None) != (ddl.type == "CREATE"):
+            raise ValueError(f"Expected another table, got {before} - at {ddl.sql}")
+        if before is not None and ddl.type == "ERASE":
+            return DdlEvent(ddl, before, before)
+        columns = tuple(
+            one if one.id else replace(one, id=next(self._ids))
+            for one in ddl.columns(before.columns if before else ())
+        )
+        keeps_version = before is not None and ddl.type in {"RENAME", "TRUNCATE"}
+        keeps_id = before is not None and ddl.type != "TRUNCATE"
+        after = Table(
+            ddl.target or ddl.table,
+            columns,
+            before.id if before and keeps_id else next(self._ids),
+            # The schema changes a little before the statement ends.
+            before.version if before and keeps_version else commit_ts - 1,
+        )
+        if self.tables.setdefault(after.name, after) is not after:
+            raise ValueError(f"Expected no table {after.name} - at {ddl.sql}")
+        images = ((key, ddl.row(row)) for key, row in rows.items())
+        self.rows[after.name] = {key: row for key, row in images if row is not None}
+        return DdlEvent(ddl, before, after)
 
     def commit(self, commit_ts: int, changes: Iterable[RowChange]) -> None:
         """Let a transaction change rows.
@@ -183,8 +270,8 @@ class Source:
                 )
                 if there is not change.after:
                     raise ValueError(f"Expected no row {key_of(there)}, got {there}")
-        columns = {change.table: self.columns[change.table] for change in changes}
-        self._log(Commit(commit_ts, changes, columns=columns), before, "dml")
+        tables = {change.table: self.tables[change.table] for change in changes}
+        self._log(Commit(commit_ts, changes, tables=tables), before, "dml")
 
     def _log(
         self, commit: Commit, before: Mapping[str, Mapping[Key, Row]], cause: str
@@ -195,8 +282,8 @@ class Source:
                 f"got {commit.commit_ts}"
             )
         self.commits.append(commit)
-        for table, rows in self.rows.items():
-            earlier = before.get(table, {})
+        for table in {**before, **self.rows}:
+            earlier, rows = before.get(table, {}), self.rows.get(table, {})
             for key in {**earlier, **rows}:
                 old, new = earlier.get(key), rows.get(key)
                 if old != new:
@@ -212,6 +299,18 @@ class Source:
                             "row": new and _shown(new),
                         }
                     )
+
+    def until(self, commit_ts: int) -> "Source":
+        """Return what it was just before a moment."""
+        past = Source()
+        for commit in self.commits:
+            if commit.commit_ts >= commit_ts:
+                break
+            if commit.ddls:
+                past.execute(commit.commit_ts, *(event.ddl for event in commit.ddls))
+            else:
+                past.commit(commit.commit_ts, commit.changes)
+        return past
 
     def final(self) -> list[Line]:
         """Return the lines of ``expected_final``."""
@@ -232,21 +331,49 @@ def _shown(row: Row) -> dict[str, Any]:
 # ---------- DDLs
 
 
-def create_table(table: str) -> Ddl:
-    """CREATE TABLE, with the columns of `TABLES`."""
-    columns = ",".join(
+def create_table(table: str, columns: Columns | None = None) -> Ddl:
+    """CREATE TABLE, if not told otherwise with the columns of `TABLES`."""
+    present = columns or TABLES[table]
+    listed = ",".join(
         f"`{one.name}` {_sql_type(one)}{'' if one.nullable else ' NOT NULL'}"
-        for one in TABLES[table]
+        for one in present
     )
     key = ", ".join(f"`{name}`" for name in KEY_COLUMNS)
-    sql = f"CREATE TABLE `{table}` ({columns},PRIMARY KEY({key}))"
-    return Ddl(table, "CREATE", sql, lambda _: TABLES[table])
+    sql = f"CREATE TABLE `{table}` ({listed},PRIMARY KEY({key}))"
+    return Ddl(table, "CREATE", sql, lambda _: present)
+
+
+def drop_table(table: str) -> Ddl:
+    """DROP TABLE; TiCDC writes its text."""
+    return Ddl(table, "ERASE", f"DROP TABLE `{DATABASE}`.`{table}`")
+
+
+def rename_table(table: str, target: str, form: Rename = "RENAME TABLE") -> Ddl:
+    """A statement that renames one table."""
+    to = "TO" if form == "RENAME TABLE" else "RENAME AS"
+    return Ddl(table, "RENAME", f"{form} `{table}` {to} `{target}`", target=target)
+
+
+def rename_tables(*names: tuple[str, str]) -> tuple[Ddl, ...]:
+    """RENAME TABLE of several tables, which TiCDC writes as one for each.
+
+    A statement that swaps two names is not among them: TiCDC refuses it.
+    """
+    return tuple(
+        Ddl(
+            table,
+            "RENAME",
+            f"RENAME TABLE `{DATABASE}`.`{table}` TO `{DATABASE}`.`{target}`",
+            target=target,
+        )
+        for table, target in names
+    )
 
 
 def truncate_table(table: str) -> Ddl:
     """TRUNCATE TABLE: no message tells which rows are gone."""
     sql = f"TRUNCATE TABLE `{table}`"
-    return Ddl(table, "TRUNCATE", sql, lambda columns: columns, lambda _: None)
+    return Ddl(table, "TRUNCATE", sql, row=lambda _: None)
 
 
 def add_column(
@@ -256,6 +383,7 @@ def add_column(
     place: Place = "",
 ) -> Ddl:
     """ADD COLUMN: every row has the default from then on."""
+    column = replace(column, default=default, id=0)
     sql = f"ALTER TABLE `{table}` ADD COLUMN `{column.name}` {_sql_type(column)}"
     sql += "" if column.nullable else " NOT NULL"
     if default is not None:
@@ -294,13 +422,15 @@ def drop_column(table: str, name: str) -> Ddl:
 
 
 def rename_column(table: str, name: str, target: Column) -> Ddl:
-    """CHANGE COLUMN to another name and, here, the same type."""
+    """CHANGE COLUMN to another name and, here, the same type: it stays the same one."""
     return Ddl(
         table,
         "ALTER",
         f"ALTER TABLE `{table}` CHANGE COLUMN `{name}` `{target.name}` "
         f"{_sql_type(target)}",
-        lambda columns: tuple(target if one.name == name else one for one in columns),
+        lambda columns: tuple(
+            replace(target, id=one.id) if one.name == name else one for one in columns
+        ),
         lambda row: {
             target.name if column == name else column: cell
             for column, cell in row.items()
@@ -309,7 +439,7 @@ def rename_column(table: str, name: str, target: Column) -> Ddl:
 
 
 def modify_scale(table: str, target: Column) -> Ddl:
-    """MODIFY COLUMN of a decimal."""
+    """MODIFY COLUMN of a decimal: TiDB writes the values anew, into another column."""
 
     def convert(row: Row) -> Row:
         cell = row[target.name]
@@ -322,7 +452,7 @@ def modify_scale(table: str, target: Column) -> Ddl:
         "ALTER",
         f"ALTER TABLE `{table}` MODIFY COLUMN `{target.name}` {_sql_type(target)}",
         lambda columns: tuple(
-            target if one.name == target.name else one for one in columns
+            replace(target, id=0) if one.name == target.name else one for one in columns
         ),
         convert,
     )
@@ -380,16 +510,22 @@ _MOMENTS: Final = (
     "9999-12-31 23:59:59.999999",
     "0000-00-00 00:00:00.000000",
 )
-_SCALES: Final = ("decimal(12,2)", "decimal(14,6)", "decimal(20,4)", "decimal(12,0)")
+_SCALES: Final = (
+    "decimal(12,4)",
+    "decimal(12,2)",
+    "decimal(14,6)",
+    "decimal(20,4)",
+    "decimal(12,0)",
+)
 
 
-def _happens(random: Random, chance: float) -> bool:
+def happens(random: Random, chance: float) -> bool:
     return random.random() < chance
 
 
 def draw_cell(random: Random, column: Column) -> Cell:
     """Draw a value of a column."""
-    if column.nullable and _happens(random, 0.15):
+    if column.nullable and happens(random, 0.15):
         return None
     match column.base:
         case "decimal":
@@ -434,7 +570,7 @@ def draw_update(random: Random, columns: Columns, row: Row) -> Row:
     chance = random.choice((0.0, 0.4, 0.4, 1.0))
     return {
         one.name: draw_cell(random, one)
-        if one.name not in KEY_COLUMNS and _happens(random, chance)
+        if one.name not in KEY_COLUMNS and happens(random, chance)
         else row[one.name]
         for one in columns
     }
@@ -445,9 +581,10 @@ def draw_transaction(
 ) -> list[RowChange]:
     """Draw a transaction of one history; empty if it finds nothing to do."""
     changes: list[RowChange] = []
-    free = {table: set(IDS) for table in TABLES}
-    for _ in range(random.choice((1, 1, 1, 2, 3))):
-        table = random.choice((ITEMS, ITEMS, ITEMS, MARKS))
+    free = {table: set(IDS) for table in source.tables}
+    widths = [len(table.columns) for table in source.tables.values()]
+    for _ in range(random.choice((1, 1, 1, 2, 3)) if free else 0):
+        (table,) = random.choices(list(source.tables), widths)
         found = _draw_changes(random, source, table, history_id, free[table])
         for change in found:
             for row in (change.before, change.after):
@@ -460,13 +597,13 @@ def _draw_changes(
     random: Random, source: Source, table: str, history_id: str, free: set[str]
 ) -> list[RowChange]:
     """Draw a statement or two on rows which their transaction has not touched yet."""
-    columns, rows = source.columns[table], source.rows[table]
+    columns, rows = source.tables[table].columns, source.rows[table]
     ids = [id_ for id_ in IDS if id_ in free]
     absent = [id_ for id_ in ids if (history_id, id_) not in rows]
     live = [rows[history_id, id_] for id_ in ids if id_ not in absent]
     if not ids:
         return []
-    if not live or (absent and _happens(random, 0.3)):
+    if not live or (absent and happens(random, 0.3)):
         row = draw_row(random, columns, history_id, random.choice(absent))
         return [RowChange(table, None, row)]
     match random.choice(("delete", "update", "update", "replace", "move", "move")):
@@ -491,46 +628,92 @@ def _draw_changes(
     ]
 
 
-def draw_ddls(random: Random) -> list[Ddl]:
-    """Draw the DDLs of a source, in an order that works."""
-    extra, default = random.choice(
-        (
-            (Column("extra", "varchar(40)"), 'it\'s "5" 😀'),
-            (Column("extra", "varchar(40)"), None),
-            (Column("extra", "int(11)", nullable=False), "7"),
-            (Column("extra", "decimal(6,2)"), "1.5"),
-        )
-    )
-    places: tuple[Place, ...] = ("", "FIRST", "AFTER `id`")
-    place = random.choice(places)
-    remark, note = Column("remark", "varchar(200)"), Column("note", "varchar(200)")
-    # Another column takes the name of one that is gone: dropped or renamed.
-    drop = drop_column(ITEMS, "quantity")
-    rename = rename_column(ITEMS, "note", remark)
-    taken = random.choice(
-        (
-            [drop, add_column(ITEMS, Column("quantity", "int(11)"), "-3")],
-            [drop, add_column(ITEMS, Column("quantity", "varchar(40)"), "three")],
-            [rename, rename_column(ITEMS, "quantity", Column("note", "int(11)"))],
-        )
-    )
-    chains: list[list[Ddl]] = [
-        [add_column(ITEMS, extra, default, place)],
-        [modify_scale(ITEMS, Column("amount", scale)) for scale in _SCALES],
-        taken,
-        [truncate_table(MARKS), truncate_table(MARKS)],
+_ADDITIONS: Final = (
+    (Column("extra", "varchar(40)"), 'it\'s "5" 😀'),
+    (Column("extra", "varchar(40)"), None),
+    (Column("extra", "int(11)", nullable=False), "7"),
+    (Column("extra", "decimal(10,2)"), "1.5"),
+    (Column("quantity", "int(11)"), "-3"),
+    (Column("quantity", "varchar(40)"), "three"),
+    (Column("note", "int(11)"), None),
+    (Column("label", "varchar(200)"), ""),
+)
+_COLUMN_NAMES: Final = ("note", "remark", "quantity", "extra", "label")
+_MOST_TABLES: Final = 3
+
+Statement = tuple[Ddl, ...]
+
+
+def draw_column_ddl(random: Random, table: Table) -> Ddl:
+    """Draw a DDL that adds, drops, renames or modifies a column.
+
+    Another column may take the name of one that is gone: dropped or renamed.
+    """
+    present = {one.name for one in table.columns}
+    own = [one for one in table.columns if one.name not in KEY_COLUMNS]
+    additions = [one for one in _ADDITIONS if one[0].name not in present]
+    free = [name for name in _COLUMN_NAMES if name not in present]
+    decimals = [one for one in own if one.type in _SCALES]
+    kinds = ["add"] * bool(additions) + ["rename"] * bool(free)
+    kinds += ["drop"] * (len(own) > 1) + ["modify"] * bool(decimals)
+    kind = random.choice(kinds)
+    if kind == "add":
+        column, default = random.choice(additions)
+        places: tuple[Place, ...] = ("", "FIRST", "AFTER `id`")
+        return add_column(table.name, column, default, random.choice(places))
+    if kind == "drop":
+        return drop_column(table.name, random.choice(own).name)
+    if kind == "rename":
+        column = random.choice(own)
+        target = Column(random.choice(free), column.type)
+        return rename_column(table.name, column.name, target)
+    column = random.choice(decimals)
+    scales = [scale for scale in _SCALES if scale != column.type]
+    return modify_scale(table.name, Column(column.name, random.choice(scales)))
+
+
+def draw_columns(random: Random) -> Columns:
+    """Draw the columns of a new table."""
+    others = [*TABLES[ITEMS][len(KEY) :], *TABLES[MARKS][len(KEY) :]]
+    return (*KEY, *random.sample(others, random.randint(1, 4)))
+
+
+def draw_statements(random: Random, source: Source) -> list[Statement]:
+    """Draw what happens next to tables: a statement, or some that belong together."""
+    live = list(source.tables)
+    table = random.choice(live)
+    free = [name for name in NAMES if name not in live]
+    random.shuffle(free)
+    forms: tuple[Rename, ...] = ("RENAME TABLE", "ALTER TABLE")
+    again = random.choice((source.tables[table].columns, draw_columns(random)))
+    altered: list[Statement] = [(draw_column_ddl(random, source.tables[table]),)]
+    possible = [altered] * 4 + [
+        [(truncate_table(table),)],
+        [(rename_table(table, free[0], random.choice(forms)),)],
+        [(drop_table(table),), (create_table(table, _anew(again)),)],
     ]
-    if taken[0] is not rename:
-        chains.append([rename, rename_column(ITEMS, "remark", note)])
-    random.shuffle(chains[1])
-    chosen = random.sample(chains, random.randint(1, len(chains)))
-    queues = [deque(chain[: random.randint(1, 2)]) for chain in chosen]
-    drawn: list[Ddl] = []
-    while queues:
-        queue = random.choice(queues)
-        drawn.append(queue.popleft())
-        queues = [queue for queue in queues if queue]
-    return drawn
+    if len(live) < _MOST_TABLES:
+        possible.append([(create_table(free[0], draw_columns(random)),)])
+    if len(live) > 1:
+        other = random.choice([name for name in live if name != table])
+        possible += [
+            [(drop_table(table),)],
+            [rename_tables((table, free[0]), (other, free[1]))],
+            # One gets the name that the other has just left.
+            [rename_tables((table, free[0]), (other, table))],
+            # Only three statements can swap names.
+            [
+                (rename_table(table, free[0]),),
+                (rename_table(other, table),),
+                (rename_table(free[0], other),),
+            ],
+        ]
+    return random.choice(possible)
+
+
+def _anew(columns: Columns) -> Columns:
+    """Such columns in another table; CREATE TABLE writes no defaults here."""
+    return tuple(replace(one, default=None, id=0) for one in columns)
 
 
 def draw_source(random: Random, histories: int = 1, transactions: int = 8) -> Source:
@@ -542,406 +725,41 @@ def draw_source(random: Random, histories: int = 1, transactions: int = 8) -> So
         transactions: How many each of them has at most.
     """
     source = Source()
-    turns: list[str | Ddl] = []
+    moments = _draw_moments(random)
+    for table in TABLES:
+        source.execute(next(moments), create_table(table))
+    # A turn is a transaction of a history or, without one, a statement on tables.
+    turns: list[str | None] = []
     for number in range(histories):
         turns += [str(number)] * random.randint(1, transactions)
+    turns += [None] * random.choice((0, 1, 2, 3, 4, 5, 6))
     random.shuffle(turns)
-    ddls = draw_ddls(random) if _happens(random, 0.9) else []
-    places = sorted((random.randint(0, len(turns)) for _ in ddls), reverse=True)
-    for place, ddl in zip(places, reversed(ddls), strict=True):
-        turns.insert(place, ddl)
-    commit_ts = _FIRST_MILLISECOND << _LOGICAL_BITS
-    for turn in (*map(create_table, TABLES), *turns):
-        if _happens(random, 0.4):
-            commit_ts += random.randint(1, 3)
-        else:
-            millisecond = (commit_ts >> _LOGICAL_BITS) + random.choice((1, 2, 17, 900))
-            commit_ts = (millisecond << _LOGICAL_BITS) + random.randint(0, 2)
-        if isinstance(turn, Ddl):
-            source.execute(commit_ts, turn)
+    statements: list[Statement] = []
+    while turns:
+        turn = turns.pop(0)
+        if turn is None:
+            statements = statements or draw_statements(random, source)
+            source.execute(next(moments), *statements.pop(0))
+            if statements:
+                turns.insert(random.choice((0, 0, 1)), None)
         elif changes := draw_transaction(random, source, turn):
-            source.commit(commit_ts, changes)
+            source.commit(next(moments), changes)
     return source
 
 
-# ---------- delivery
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a changefeed is set up and how its day goes.
-
-    Attributes:
-        variant: What ``old`` of an UPDATE holds, and with ``compatible`` also whether
-            types have parameters.
-        raw_key_changes: A change of the key is one UPDATE
-            (``output-raw-change-event``), not DELETE and INSERT.
-        placement: What a row's partition depends on: its key, nothing (a key keeps
-            its partition until it is deleted), or only its table.
-        watermark_chance: Of a watermark after a message.
-        repeat_chance: Of one old message again after a message.
-        replays: How often the changefeed starts again from an old checkpoint.
-        chunk: Longest run of messages read from one partition.
-    """
-
-    variant: Variant = "full"
-    raw_key_changes: bool = False
-    placement: Placement = "key"
-    watermark_chance: float = 0.1
-    repeat_chance: float = 0.05
-    replays: int = 1
-    chunk: int = 20
-
-
-@dataclass(frozen=True)
-class Message:
-    """A message that is to be sent, any number of times."""
-
-    kind: Literal["row", "ddl", "watermark"]
-    partition: int
-    commit_ts: int
-    table: str
-    body: Mapping[str, Any]
-
-    def encode(self, ts: int) -> str:
-        """Return its text, when built at ``ts``.
-
-        TiCDC writes non-ASCII as it is and escapes what has a meaning in HTML.
-        """
-        text = json.dumps(
-            {**self.body, "ts": ts}, ensure_ascii=False, separators=(",", ":")
-        )
-        for character in "<>&":
-            text = text.replace(character, f"\\u{ord(character):04x}")
-        return text
-
-
-@dataclass(frozen=True)
-class Delivery:
-    """A topic as it was read: ``(partition, value)`` in order."""
-
-    settings: Settings
-    records: Sequence[tuple[int, str]]
-
-    def lines(self) -> list[Line]:
-        """Return the lines of a recording."""
-        offsets = [0] * PARTITIONS
-        lines: list[Line] = []
-        for partition, value in self.records:
-            lines.append(
-                {
-                    "topic": TOPIC,
-                    "partition": partition,
-                    "offset": offsets[partition],
-                    "timestamp": _FIRST_MILLISECOND + len(lines),
-                    "key": None,
-                    "value": value,
-                }
-            )
-            offsets[partition] += 1
-        return lines
-
-
-def draw_settings(random: Random) -> Settings:
-    """Draw the settings of a delivery."""
-    variants: tuple[Variant, ...] = ("full", "updated_columns", "compatible")
-    placements: tuple[Placement, ...] = ("key", "random", "random", "table")
-    return Settings(
-        variant=random.choice(variants),
-        raw_key_changes=_happens(random, 0.25),
-        placement=random.choice(placements),
-        watermark_chance=random.choice((0.01, 0.1, 0.5)),
-        repeat_chance=random.choice((0.0, 0.05, 0.3)),
-        replays=random.randint(0, 3),
-        chunk=random.choice((1, 20, 2000)),
-    )
-
-
-def deliver(random: Random, source: Source, settings: Settings) -> Delivery:
-    """Draw how the commits of a source reach the reader of a topic."""
-    messages = list(_messages(random, source, settings))
-    sent = _Producer(random, settings, messages).run()
-    partitions = [deque[str]() for _ in range(PARTITIONS)]
-    for partition, value in sent:
-        partitions[partition].append(value)
-    records: list[tuple[int, str]] = []
-    while any(partitions):
-        partition = random.choice([n for n, left in enumerate(partitions) if left])
-        left = partitions[partition]
-        count = min(len(left), random.randint(1, settings.chunk))
-        records += [(partition, left.popleft()) for _ in range(count)]
-    return Delivery(settings, records)
-
-
-def _messages(random: Random, source: Source, settings: Settings) -> Iterable[Message]:
-    """Yield the messages of all commits in order, each with its partition."""
-    place = _Placement(random, settings)
-    for commit in source.commits:
-        if commit.ddl is not None:
-            body = _envelope(commit.commit_ts, commit.ddl.table, commit.ddl.type)
-            body |= {"isDdl": True, "sql": commit.ddl.sql, "pkNames": None}
-            yield Message("ddl", 0, commit.commit_ts, commit.ddl.table, body)
-            if commit.ddl.type == "TRUNCATE":
-                place.forget(commit.ddl.table)
-            continue
-        events = [
-            event
-            for change in commit.changes
-            for event in _events(change, is_raw=settings.raw_key_changes)
-        ]
-        # Where TiCDC splits an UPDATE it sends deletes first and inserts last.
-        events.sort(key=_rank)
-        for event, partition in zip(events, place.partitions(events), strict=True):
-            body = _row_body(random, commit, event, settings.variant)
-            yield Message("row", partition, commit.commit_ts, event.table, body)
-
-
-def _rank(event: RowChange) -> int:
-    return 0 if event.after is None else 2 if event.before is None else 1
-
-
-def _events(change: RowChange, *, is_raw: bool) -> list[RowChange]:
-    before, after = change.before, change.after
-    if before and after and key_of(before) != key_of(after) and not is_raw:
-        return [
-            RowChange(change.table, before, None),
-            RowChange(change.table, None, after),
-        ]
-    return [change]
-
-
-def _place(event: RowChange) -> tuple[str, Key]:
-    return event.table, key_of(event.after or event.before or {})
-
-
-class _Placement:
-    """Decides on which partition the events of a row lie."""
-
-    def __init__(self, random: Random, settings: Settings) -> None:
-        self._random = random
-        self._placement = settings.placement
-        self._known: dict[tuple[str, Key], int] = {}
-
-    def partitions(self, events: Sequence[RowChange]) -> list[int]:
-        """Return the partitions of the events of one commit, deletes first."""
-        if self._placement == "table":
-            return [crc32(event.table.encode()) % PARTITIONS for event in events]
-        places = [_place(event) for event in events]
-        if self._placement == "key":
-            return [crc32(repr(place).encode()) % PARTITIONS for place in places]
-        left = {
-            (event.table, key_of(event.before)): position
-            for position, event in enumerate(events)
-            if event.before is not None
-            and (event.after is None or key_of(event.before) != key_of(event.after))
-        }
-        deleted = {position: self._known.pop(place) for place, position in left.items()}
-        return [
-            self._known.setdefault(place, self._random.randrange(PARTITIONS))
-            if event.after is not None
-            else deleted[position]
-            for position, (event, place) in enumerate(zip(events, places, strict=True))
-        ]
-
-    def forget(self, table: str) -> None:
-        self._known = {
-            place: partition
-            for place, partition in self._known.items()
-            if place[0] != table
-        }
-
-
-def _envelope(commit_ts: int, table: str, type_: str) -> Line:
-    """A message without its payload; a replay has another ``ts``."""
-    return {
-        "id": 0,
-        "database": DATABASE if table else "",
-        "table": table,
-        "pkNames": list(KEY_COLUMNS) if table else None,
-        "isDdl": False,
-        "type": type_,
-        "es": commit_ts >> _LOGICAL_BITS,
-        "ts": 0,
-        "sql": "",
-        "sqlType": None,
-        "mysqlType": None,
-        "old": None,
-        "data": None,
-        "_tidb": {"commitTs" if table else "watermarkTs": commit_ts},
-    }
-
-
-def _row_body(
-    random: Random,
-    commit: Commit,
-    event: RowChange,
-    variant: Variant,
-) -> Line:
-    columns = commit.columns[event.table]
-    type_ = ("DELETE", "UPDATE", "INSERT")[_rank(event)]
-    body = _envelope(commit.commit_ts, event.table, type_)
-    # The order in ``mysqlType`` is that of a Go map: any, and another each time.
-    turn = random.randrange(len(columns))
-    is_full_type = variant == "compatible"
-    body["sqlType"] = {one.name: _JAVA_CODES[one.base] for one in columns}
-    body["mysqlType"] = {
-        one.name: one.type if is_full_type else one.base
-        for one in columns[turn:] + columns[:turn]
-    }
-    data = event.after or event.before or {}
-    body["data"] = [{one.name: _sent(data[one.name]) for one in columns}]
-    if event.before and event.after:
-        body["old"] = [
-            {
-                one.name: _sent(event.before[one.name])
-                for one in columns
-                if variant == "full" or event.before[one.name] != event.after[one.name]
-            }
-        ]
-    return body
-
-
-def _sent(cell: Cell) -> str | None:
-    return cell.decode("latin-1") if isinstance(cell, bytes) else cell
-
-
-class _Producer:
-    """Sends messages as TiCDC does: in order where it promises so, at least once.
-
-    There is a queue for each table and partition, as only there commitTs never goes
-    down. That TiCDC holds back the rows of all partitions for a DDL of their table is
-    left out: a reader of several partitions sees nothing of it. No watermark overtakes
-    a message below it.
-    """
-
-    def __init__(
-        self, random: Random, settings: Settings, messages: Sequence[Message]
-    ) -> None:
-        self._random = random
-        self._settings = settings
-        self._queues: dict[tuple[str, int], deque[Message]] = {}
-        for message in messages:
-            place = message.table, message.partition
-            self._queues.setdefault(place, deque()).append(message)
-        self._end = messages[-1].commit_ts if messages else 0
-        self._restarts = {
-            random.randint(1, len(messages)) for _ in range(settings.replays)
-        }
-        self._ts = _FIRST_MILLISECOND + 1500
-        self._out: list[tuple[Message, str]] = []
-        self._first: list[Message] = []
-        self._late: list[deque[Message]] = [deque() for _ in range(PARTITIONS)]
-        self._watermarks = [0]
-
-    def run(self) -> list[tuple[int, str]]:
-        """Return partition and text of all that is sent, in order."""
-        random, settings = self._random, self._settings
-        while waiting := [queue for queue in self._queues.values() if queue]:
-            message = random.choice(waiting).popleft()
-            self._first.append(message)
-            self._send(message)
-            frontier = min(
-                (queue[0].commit_ts for queue in self._queues.values() if queue),
-                default=self._end,
-            )
-            if _happens(random, settings.watermark_chance):
-                self._resolve(frontier - random.choice((0, 0, 1, 5 << _LOGICAL_BITS)))
-            for late in self._late:
-                if late and _happens(random, 0.5):
-                    self._send(late.popleft())
-            if _happens(random, settings.repeat_chance):
-                self._repeat()
-            if len(self._first) in self._restarts:
-                self._replay()
-        self._resolve(self._end + (1 << _LOGICAL_BITS))
-        for late in self._late:
-            while late:
-                self._send(late.popleft())
-        return [(message.partition, text) for message, text in self._out]
-
-    def _send(self, message: Message) -> None:
-        self._ts += 1
-        self._out.append((message, message.encode(self._ts)))
-
-    def _resolve(self, watermark_ts: int) -> None:
-        """Broadcast a watermark, unless it would go back."""
-        if watermark_ts <= self._watermarks[-1]:
-            return
-        self._watermarks.append(watermark_ts)
-        body = _envelope(watermark_ts, "", "TIDB_WATERMARK")
-        for partition, late in enumerate(self._late):
-            late.append(Message("watermark", partition, watermark_ts, "", body))
-
-    def _repeat(self) -> None:
-        """Send one message again: its bytes, or built anew."""
-        message, text = self._random.choice(self._out)
-        if _happens(self._random, 0.5):
-            self._out.append((message, text))
+def _draw_moments(random: Random) -> Iterator[int]:
+    """Draw commit timestamps, several in one millisecond, with room for a version."""
+    commit_ts = FIRST_MILLISECOND << LOGICAL_BITS
+    while True:
+        if happens(random, 0.4):
+            commit_ts += random.randint(2, 4)
         else:
-            self._send(message)
-
-    def _replay(self) -> None:
-        """Start again from an old checkpoint: all that lies above it comes again."""
-        checkpoint = self._random.choice(self._watermarks)
-        for message in self._first:
-            if message.commit_ts > checkpoint:
-                self._send(message)
-
-
-# ---------- files and strategies
-
-
-def write_corpus(folder: Path, source: Source, delivery: Delivery) -> None:
-    """Write messages and truth as a recording that `changefold verify` reads."""
-    folder.mkdir(parents=True, exist_ok=True)
-    schema = [
-        {
-            "database": DATABASE,
-            "table": table,
-            "key_columns": list(KEY_COLUMNS),
-            "key_kind": "PRIMARY KEY",
-            "columns": [
-                {
-                    "name": one.name,
-                    "column_type": one.type,
-                    "nullable": one.nullable,
-                    "extra": "",
-                    "generation_expression": "",
-                }
-                for one in columns
-            ],
-        }
-        for table, columns in source.columns.items()
-    ]
-    files = {
-        "canal_json_tidb": delivery.lines(),
-        "expected_final": source.final(),
-        "expected_history": source.history,
-        "schema_final": schema,
-    }
-    for name, lines in files.items():
-        text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-        (folder / f"{name}.ndjson").write_text(text, encoding="utf-8")
-    manifest = {
-        "partitions": PARTITIONS,
-        "timezone": "UTC",
-        "settings": vars(delivery.settings),
-        "ddl": [commit.ddl.sql for commit in source.commits if commit.ddl],
-        "commits": len(source.commits),
-        "records": len(delivery.records),
-    }
-    (folder / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
+            millisecond = (commit_ts >> LOGICAL_BITS) + random.choice((1, 2, 17, 900))
+            commit_ts = (millisecond << LOGICAL_BITS) + random.randint(0, 2)
+        yield commit_ts
 
 
 @st.composite
 def histories(draw: st.DrawFn) -> Source:
     """One history, which Hypothesis can make smaller."""
     return draw_source(draw(st.randoms(use_true_random=False)))
-
-
-@st.composite
-def deliveries(draw: st.DrawFn) -> tuple[Source, Delivery]:
-    """Some histories and one of their deliveries, by a seed that Hypothesis draws."""
-    random = draw(st.randoms(use_true_random=True))
-    source = draw_source(random, histories=random.randint(1, 4))
-    return source, deliver(random, source, draw_settings(random))

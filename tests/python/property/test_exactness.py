@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from histories import deliver, draw_settings, draw_source, seeded, write_corpus
+from deliveries import deliver, draw_settings, write_corpus
+from histories import draw_source, seeded
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as hypothesis_seed
 from hypothesis import strategies as st
@@ -45,7 +46,8 @@ def test_tables_equal_the_source_whatever_the_delivery(
     write_corpus(folder, source, delivery)
 
     # A process of its own: the session of a process stays with its first warehouse.
-    command = ["verify", str(folder), "canal_json_tidb", "--runs", str(runs)]
+    protocol = delivery.settings.protocol
+    command = ["verify", str(folder), protocol, "--runs", str(runs)]
     outcome = subprocess.run(  # noqa: S603 - our own command line
         [sys.executable, "-m", "changefold_tools.cli", *command],
         cwd=PROJECT,

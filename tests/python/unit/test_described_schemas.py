@@ -58,6 +58,27 @@ def test_the_first_ddl_of_a_table_tells_what_it_was_before() -> None:
     assert [column.name for column in second.columns] == ["id", "v", "n"]
 
 
+def test_a_table_whose_create_was_not_sent_follows_the_one_of_its_name() -> None:
+    dropped = DdlEvent(
+        f"{5:020}", "d", "t", "drop table t", described_before=_schema(1)
+    )
+    code = DescribedColumn("code", "int")
+    versions = fold_schemas([dropped], [_schema(1), _schema(7, code)])
+    assert [[column.name for column in version.columns] for version in versions] == [
+        ["id"],
+        ["id"],
+        ["id", "code"],
+    ]
+    assert [version.valid_from_sequence for version in versions] == [
+        None,
+        f"{5:020}",
+        f"{5:020}",
+    ]
+    assert len({version.table_uid for version in versions}) == 2
+    # What is described of the dropped table alone brings no other into being.
+    assert len(fold_schemas([dropped], [_schema(1), _schema(4, code)])) == 2
+
+
 def test_a_rename_of_a_table_never_seen_begins_under_the_old_name() -> None:
     event = DdlEvent(
         "5",
