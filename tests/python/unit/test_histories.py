@@ -50,7 +50,7 @@ from ticdc_messages import ProtocolName, described
 
 Line = dict[str, Any]
 
-GOLDEN: Final = Path(__file__).parents[2] / "golden" / "ticdc_simple" / "ddl"
+GOLDEN: Final = Path(__file__).parents[2] / "golden" / "ticdc" / "ddl"
 PROTOCOLS: Final[tuple[ProtocolName, ...]] = ("canal_json_tidb", "simple_json")
 
 
