@@ -11,7 +11,7 @@
     {%- set state = history_state() -%}
     {%- set cut = applied_cuts().get(config.get('topic'), {}) -%}
     {{ run_hooks(pre_hooks) }}
-    {%- if state.is_increment and not has_unapplied() -%}
+    {%- if state.is_increment and not state.has_unapplied -%}
         {%- do _skipped('nothing new') -%}
     {%- else -%}
         {%- if state.is_increment -%}
@@ -20,7 +20,7 @@
             {%- endcall -%}
         {%- else -%}
             {%- if state.exists -%}
-                {{ log('Rebuilding ' ~ relation ~ ': its model, or the DDL of its table, has changed', info=True) }}
+                {{ log('Rebuilding ' ~ relation ~ ': its model or the DDL of its table has changed, or a change came late, from before a DDL', info=True) }}
             {%- endif -%}
             {%- if existing is not none and existing.type == 'view' -%}
                 {%- do adapter.drop_relation(existing) -%}

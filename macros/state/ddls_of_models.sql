@@ -10,8 +10,7 @@
     {%- for node in (graph.nodes.values() if execute else [])
         if node.resource_type == 'model' and node.config.get('source_table') -%}
         {%- set unknown = node.config.meta.get('needs_snapshot') or {} -%}
-        {%- set noted = modules.re.findall("'([0-9]{13,20}[.0-9]*)'", node.raw_code) -%}
-        {%- for sequence in (noted + unknown.keys() | list) | unique -%}
+        {%- for sequence in (ddls_in(node.raw_code) + unknown.keys() | list) | unique -%}
             {%- do rows.append(
                 '(' ~ sql_text(node.config.get('topic'))
                 ~ ', ' ~ sql_text(sequence)

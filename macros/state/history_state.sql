@@ -2,9 +2,10 @@
     What a history table was built from, and whether it can go on from there.
 
     Returns:
-        A mapping: is_increment, batch_id and cut_sequence (what is in the table: all
-        changes up to that batch and below that cut), shape (what the table depends on
-        besides its changes).
+        A mapping: is_increment, exists, batch_id and cut_sequence (what is in the table:
+        all changes up to that batch and below that cut), shape (what the table depends
+        on besides its changes), has_unapplied, first_unapplied (the change sequence of
+        the first change that an increment has to add; empty without one).
 #}
 {% macro history_state() %}
     {%- set known = adapter.table_properties(this) if execute else {} -%}
@@ -12,7 +13,7 @@
         model.raw_code, ended_at() | string, topic_of_model() | string,
         undescribed_versions() | string, snapshots_of_table() | string,
     ] | join('\n')) -%}
-    {{ return({
+    {%- set state = {
         'is_increment': not flags.FULL_REFRESH
             and 'changefold.batch_id' in known
             and known.get('changefold.shape') == shape,
@@ -20,7 +21,24 @@
         'batch_id': known.get('changefold.batch_id', 0) | int,
         'cut_sequence': known.get('changefold.cut_sequence', ''),
         'shape': shape,
-    }) }}
+        'first_unapplied': '',
+    } -%}
+    {%- do state.update({'has_unapplied': _has_unapplied(state)}) -%}
+    {%- if state.is_increment and state.has_unapplied -%}
+        {%- do state.update({'first_unapplied': _first_unapplied(state)}) -%}
+        {#- What a later DDL made of such a row has to be made anew. -#}
+        {%- set ddls = ddls_in(model.raw_code) + ended_at() + snapshots_of_table() -%}
+        {%- if state.first_unapplied and ddls | select('ge', state.first_unapplied) | list -%}
+            {%- do state.update({'is_increment': false}) -%}
+        {%- endif -%}
+    {%- endif -%}
+    {{ return(state) }}
+{% endmacro %}
+
+
+{# The change sequences that stand in the code of a generated model: those of its DDLs. #}
+{% macro ddls_in(raw_code) %}
+    {{ return(modules.re.findall("'([0-9]{13,20}[.0-9]*)'", raw_code)) }}
 {% endmacro %}
 
 
@@ -33,8 +51,9 @@
 
 {#
     Whether the model only has to add what is new to its table. False on the first run,
-    after a DDL that ended or rewrote rows, and when the model itself has changed: then
-    the table is rebuilt from the change log.
+    after a DDL that ended or rewrote rows, when a change came late, from before such a
+    DDL, and when the model itself has changed: then the table is rebuilt from the change
+    log.
 #}
 {% macro is_increment() %}
     {{ return(execute and history_state().is_increment) }}
@@ -53,11 +72,28 @@
     {%- if not execute or not state.is_increment -%}
         {{ return('true') }}
     {%- endif -%}
+    {{ _is_unapplied(state) }}
+{%- endmacro %}
+
+
+{# The same for a state of the table. #}
+{% macro _is_unapplied(state) -%}
     (
             batch_id > {{ state.batch_id }}
             or commit_ts is not null and change_sequence >= '{{ state.cut_sequence }}'
         )
 {%- endmacro %}
+
+
+{# The change sequence of the first change that a state of the table lacks. #}
+{% macro _first_unapplied(state) %}
+    {%- set rows = adapter.query_once(
+        'select min(change_sequence) as since from ' ~ ref('changes')
+        ~ ' where ' ~ is_of_table() ~ ' and ' ~ _is_unapplied(state),
+        snapshot_id(built_relation('change_log')) ~ snapshot_id(built_relation('resolved_cuts'))
+    ) -%}
+    {{ return(rows[0].since or '') }}
+{% endmacro %}
 
 
 {#
@@ -69,15 +105,11 @@
         A condition on the columns of a history table named `history`.
 #}
 {% macro may_be_touched() -%}
-    {%- if not has_unapplied() -%}
+    {%- set state = history_state() -%}
+    {%- if not state.has_unapplied -%}
         {{ return('false') }}
     {%- endif -%}
-    {%- set rows = adapter.query_once(
-        'select min(change_sequence) as since from ' ~ ref('changes')
-        ~ ' where ' ~ is_of_table() ~ ' and ' ~ is_unapplied(),
-        snapshot_id(built_relation('change_log')) ~ snapshot_id(built_relation('resolved_cuts'))
-    ) -%}
-    history.is_current or history._cdc_valid_to_sequence >= '{{ (rows[0].since or '').split('.')[0] }}'
+    history.is_current or history._cdc_valid_to_sequence >= '{{ state.first_unapplied.split('.')[0] }}'
 {%- endmacro %}
 
 
@@ -132,11 +164,8 @@
 {% endmacro %}
 
 
-{#
-    Whether the change log holds anything that this history table lacks.
-#}
-{% macro has_unapplied() %}
-    {%- set state = history_state() -%}
+{# Whether the change log holds anything that a state of the history table lacks. #}
+{% macro _has_unapplied(state) %}
     {%- set relation = built_relation('source_tables') -%}
     {%- if not relation -%}
         {{ return(true) }}

@@ -15,20 +15,21 @@ _NO_ROW = {
 }
 
 
-def ddl(sql: str, commit_ts: int, table: str = "t") -> str:
-    """Return the message of a DDL."""
-    return json.dumps(
-        {
-            **_SHARED,
-            **_NO_ROW,
-            "database": "db",
-            "table": table,
-            "isDdl": True,
-            "type": "ALTER",
-            "sql": sql,
-            "_tidb": {"commitTs": commit_ts},
-        }
-    )
+def ddl(sql: str, commit_ts: int | None, table: str = "t", es: int = 1) -> str:
+    """Return the message of a DDL; without commit timestamp it has no extension."""
+    message = {
+        **_SHARED,
+        **_NO_ROW,
+        "database": "db",
+        "table": table,
+        "isDdl": True,
+        "type": "ALTER",
+        "es": es,
+        "sql": sql,
+    }
+    if commit_ts is not None:
+        message["_tidb"] = {"commitTs": commit_ts}
+    return json.dumps(message)
 
 
 def watermark(watermark_ts: int) -> str:
@@ -54,8 +55,18 @@ def change(
     *,
     old: dict[str, str | None] | None = None,
     types: dict[str, str] | None = None,
+    **envelope: str | int,
 ) -> str:
-    """Return the message of a row change; the key is `id`."""
+    """Return the message of a row change; the key is `id`.
+
+    Args:
+        event_type: INSERT, UPDATE or DELETE.
+        data: The row, or the one that is gone.
+        commit_ts: Without, the message has no extension.
+        old: The row before an UPDATE.
+        types: Column -> type; INT by default.
+        envelope: Other fields that are not as always.
+    """
     message: dict[str, Any] = {
         **_SHARED,
         "database": "db",
@@ -68,6 +79,7 @@ def change(
         "mysqlType": types or dict.fromkeys(data, "int"),
         "old": None if old is None else [old],
         "data": [data],
+        **envelope,
     }
     if commit_ts is not None:
         message["_tidb"] = {"commitTs": commit_ts}

@@ -1,6 +1,6 @@
 """What waits for a schema, and what a DDL leaves in doubt, from build to build.
 
-Both topics go through the same builds, as a build costs many seconds.
+All topics go through the same builds, as a build costs many seconds.
 """
 
 from __future__ import annotations
@@ -20,11 +20,15 @@ if TYPE_CHECKING:
 
 HASHED: Final = "CREATE TABLE `t` (`id` INT PRIMARY KEY,`v` INT) PARTITION BY HASH (`id`) PARTITIONS 4"
 SNAPSHOT: Final = 500
+EPOCH: Final = 1_700_000_000_000
+"""Milliseconds; times of the topic without commit timestamps count from here."""
 
 
-def records(values: list[str], first: int = 0) -> list[dict[str, Any]]:
+def records(
+    values: list[str], first: int = 0, partition: int = 0
+) -> list[dict[str, Any]]:
     return [
-        {"partition": 0, "offset": first + position, "value": value}
+        {"partition": partition, "offset": first + position, "value": value}
         for position, value in enumerate(values)
     ]
 
@@ -38,15 +42,16 @@ class Outcome:
     applied: list[set[tuple[str, int]]]
     needs_snapshot: list[list[tuple[str, str | None]]]
     current: list[set[int]]
+    late: list[list[tuple[int, int]]]
 
 
 @pytest.fixture(scope="module")
 def outcome() -> Iterator[Outcome]:
-    seen = Outcome([], [], [], [], [])
+    seen = Outcome([], [], [], [], [], [])
     with scratch_project(PROJECT) as folder:
         pipeline = Pipeline(
             folder,
-            {"versions": 1, "hashed": 1},
+            {"versions": 1, "hashed": 1, "late": 2},
             versions={"protocol": "ticdc_simple"},
         )
 
@@ -84,7 +89,26 @@ def outcome() -> Iterator[Outcome]:
             )
             current = pipeline.rows("select id from verify.cur_db__t")
             seen.current.append({row["id"] for row in current})
+            late = pipeline.rows("select id, w from verify.cur_db__late order by id")
+            seen.late.append([(row["id"], row["w"]) for row in late])
 
+        create = "CREATE TABLE `late` (`id` INT PRIMARY KEY)"
+        widen = "ALTER TABLE `late` ADD COLUMN `w` INT DEFAULT 7"
+        pipeline.land(
+            "1",
+            "late",
+            records(
+                [
+                    ddl(create, None, "late", EPOCH + 10),
+                    *(
+                        change("INSERT", {"id": id_}, None, table="late", es=EPOCH + 20)
+                        for id_ in ("1", "2")
+                    ),
+                    ddl(widen, None, "late", EPOCH + 40),
+                ]
+            ),
+        )
+        gone = change("DELETE", {"id": "1"}, None, table="late", es=EPOCH + 30)
         pipeline.land(
             "1",
             "versions",
@@ -123,6 +147,7 @@ def outcome() -> Iterator[Outcome]:
             "2", "hashed", records([*snapshot, watermark(SNAPSHOT + 1)], first=7)
         )
         pipeline.declare("hashed", snapshots={"db.t": SNAPSHOT})
+        pipeline.land("2", "late", records([gone], partition=1))
         build()
         pipeline.land("3", "versions", records([bootstrap("a", version=10)], first=5))
         build()
@@ -161,3 +186,9 @@ def test_a_declared_snapshot_ends_the_rows_that_it_lacks_and_clears_the_doubt(
     assert outcome.current[1] == {0, 2, 3, 9}
     [(_, cleared)] = outcome.needs_snapshot[1]
     assert cleared == str(SNAPSHOT).zfill(20)
+
+
+def test_a_change_that_comes_late_from_before_a_ddl_undoes_what_the_ddl_made_of_it(
+    outcome: Outcome,
+) -> None:
+    assert outcome.late == [[(1, 7), (2, 7)], [(2, 7)], [(2, 7)]]
