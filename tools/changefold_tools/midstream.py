@@ -3,7 +3,9 @@
 Counted and named, never called equal:
 
 - a change that waits for a schema which no message describes;
-- what a DDL did to a row that the log shows only later, or never.
+- what a DDL did to a row that the log shows only later, or never;
+- the DELETE of a row that was written before the log begins: there is no version that
+  it could end.
 
 A row that such a topic shows under an old name of its table is there under the new one
 too; the truth of what the log touches does not list it, the whole truth does.
@@ -118,7 +120,7 @@ class Midstream:
         first = self._first.get(_key(line, line["pk"]))
         is_unseen = first is None or line["commitTs"] < first
         is_by_ddl = str(line.get("cause", "")).startswith("ddl")
-        if is_unseen and (is_by_ddl or self._waits(line)):
+        if is_unseen and (is_by_ddl or line["op"] == "D" or self._waits(line)):
             self.left_out["history", line["database"], line["table"]] += 1
             return False
         return True

@@ -70,3 +70,16 @@ def test_a_row_shown_under_an_old_name_is_compared_with_the_whole_truth() -> Non
     whole = Truth([_row("1"), _row("2")], None)
     found = _midstream(Truth([], []), whole, [_row("1")], [])
     assert found.truth.final == [_row("1")]
+
+
+def test_the_end_of_a_row_that_was_never_shown_is_not_carried() -> None:
+    lines = [_change("1", 9, op="D")]
+    found = _midstream(Truth([], lines), Truth([], None), [], [])
+    assert found.truth.history == []
+    assert found.left_out["history", "d", "t"] == 1
+
+
+def test_the_end_of_a_row_that_was_shown_must_be_there() -> None:
+    lines = [_change("1", 5), _change("1", 9, op="D")]
+    found = _midstream(Truth([], lines), Truth([], None), [], [_change("1", 5)])
+    assert found.truth.history == lines
