@@ -3,7 +3,7 @@
 
     Returns:
         A list of mappings: name, protocol, files, partitions, time_zone, is_gapless,
-        pending_holds_cut, snapshots.
+        pending_holds_cut, snapshots, types.
 
     Raises:
         A compiler error that names the var and the topic.
@@ -11,7 +11,7 @@
 {% macro declared_topics() %}
     {%- set protocols = ['ticdc_canal_json', 'ticdc_simple', 'ticdc_simple_avro'] -%}
     {%- set keys = ['name', 'protocol', 'files', 'table', 'partitions', 'time_zone', 'is_gapless',
-        'pending_holds_cut', 'snapshots'] -%}
+        'pending_holds_cut', 'snapshots', 'types'] -%}
     {%- set topics = [] -%}
     {%- for given in var('topics') -%}
         {%- set named = "var `topics`: topic `" ~ given.name ~ "`: " -%}
@@ -48,6 +48,13 @@
                 ~ " got `" ~ table ~ ": " ~ commit_ts ~ "`"
             ) }}
         {%- endfor -%}
+        {%- for table, types in (given.types or {}).items()
+            if types is not mapping or '.' not in table -%}
+            {{ exceptions.raise_compiler_error(
+                named ~ "expected `types` to map `database.table` to columns and their types,"
+                ~ " got `" ~ table ~ ": " ~ types ~ "`"
+            ) }}
+        {%- endfor -%}
         {%- set files = [given.files] if given.files is string else given.files or [] -%}
         {%- do topics.append({
             'name': given.name,
@@ -58,6 +65,7 @@
             'is_gapless': given.get('is_gapless', true),
             'pending_holds_cut': given.get('pending_holds_cut', true),
             'snapshots': given.snapshots or {},
+            'types': given.types or {},
         }) -%}
     {%- endfor -%}
     {{ return(topics) }}

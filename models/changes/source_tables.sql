@@ -16,8 +16,6 @@ previous as (
         'last_sequence': 'string',
         'last_batch_id': 'bigint',
         'first_sequence': 'string',
-        'primary_key': 'string',
-        'column_types': 'string',
     }) }}
 
 ),
@@ -31,7 +29,6 @@ changes as (
 
 ),
 
--- A DELETE may have the columns of its key only.
 gathered as (
 
     select
@@ -41,10 +38,7 @@ gathered as (
         count(*) as changes,
         max(change_sequence) as last_sequence,
         max(batch_id) as last_batch_id,
-        min(change_sequence) as first_sequence,
-        max_by(primary_key, change_sequence) as primary_key,
-        max_by(column_types, change_sequence) filter (where op <> 'd')
-            as column_types
+        min(change_sequence) as first_sequence
     from changes
     group by kafka_topic, source_database, source_table
     union all
@@ -61,10 +55,7 @@ totals as (
         sum(changes) as changes,
         max(last_sequence) as last_sequence,
         max(last_batch_id) as last_batch_id,
-        min(first_sequence) as first_sequence,
-        max_by(primary_key, last_sequence) as primary_key,
-        max_by(column_types, last_sequence) filter (where column_types is not null)
-            as column_types
+        min(first_sequence) as first_sequence
     from gathered
     group by kafka_topic, source_database, source_table
 

@@ -1,5 +1,11 @@
 with
 
+declared_types as (
+
+    {{ declared_types_rows() }}
+
+),
+
 ddl_events as (
 
     select ddl_events.*
@@ -59,15 +65,68 @@ described as (
 
 ),
 
+-- The same as the rows of other protocols name them, and as the topic declares what
+-- they leave out.
+seen as (
+
+    select
+        row_schemas.kafka_topic,
+        to_json(collect_list(named_struct(
+            'database', row_schemas.source_database,
+            'table', row_schemas.source_table,
+            'sequence', row_schemas.first_sequence,
+            'column_types', transform_values(
+                from_json(row_schemas.column_types, 'map<string, string>'),
+                (name, type) -> coalesce(
+                    try_element_at(declared_types.column_types, name), type
+                )
+            ),
+            'primary_key', from_json(row_schemas.primary_key, 'array<string>')
+        ))) as row_schemas
+    from {{ ref('row_schemas') }} as row_schemas
+    left join declared_types
+        on
+            row_schemas.kafka_topic = declared_types.kafka_topic
+            and row_schemas.source_database = declared_types.source_database
+            and row_schemas.source_table = declared_types.source_table
+    group by row_schemas.kafka_topic
+
+),
+
+gathered as (
+
+    select
+        kafka_topic,
+        ddl_events,
+        cast(null as string) as table_schemas,
+        cast(null as string) as row_schemas
+    from topics
+    union all
+    select
+        kafka_topic,
+        cast(null as string) as ddl_events,
+        table_schemas,
+        cast(null as string) as row_schemas
+    from described
+    union all
+    select
+        kafka_topic,
+        cast(null as string) as ddl_events,
+        cast(null as string) as table_schemas,
+        row_schemas
+    from seen
+
+),
+
 folded as (
 
     select
-        coalesce(topics.kafka_topic, described.kafka_topic) as kafka_topic,
+        kafka_topic,
         {{ function('fold_table_schemas') }}(
-            topics.ddl_events, described.table_schemas
+            max(ddl_events), max(table_schemas), max(row_schemas)
         ) as versions
-    from topics
-    full outer join described on topics.kafka_topic = described.kafka_topic
+    from gathered
+    group by kafka_topic
 
 ),
 

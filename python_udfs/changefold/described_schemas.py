@@ -1,4 +1,4 @@
-"""Schemas that a message describes, as TiCDC's Simple protocol sends them."""
+"""Schemas that messages describe: TiCDC's Simple protocol whole, Canal-JSON in part."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ from changefold.mysql_types import (
     quote_mysql_string,
 )
 
-__all__ = ["DescribedColumn", "DescribedIndex", "DescribedSchema"]
+__all__ = ["DescribedColumn", "DescribedIndex", "DescribedSchema", "SeenSchema"]
 
 _WITH_LENGTH: Final = frozenset({"char", "varchar", "binary", "varbinary", "bit"})
 _WITH_FRACTION: Final = frozenset({"datetime", "timestamp", "time"})
@@ -104,3 +104,22 @@ class DescribedSchema(msgspec.Struct, frozen=True):
             return all(column.mysql_type for column in self.columns)
         except ValueError:
             return False
+
+
+class SeenSchema(msgspec.Struct, frozen=True):
+    """What row messages of a table tell of its columns, as those of Canal-JSON do.
+
+    Attributes:
+        database: Database of the table.
+        table: The table.
+        sequence: Position of the first row that tells it.
+        column_types: Column -> type. A bare ``decimal``, ``enum`` or ``set`` has
+            parameters that the message does not tell.
+        primary_key: Columns of the primary key; null without one.
+    """
+
+    database: str
+    table: str
+    sequence: str
+    column_types: dict[str, str]
+    primary_key: tuple[str, ...] | None = None

@@ -41,11 +41,13 @@ def _parse_mysql_ddl(sql: str | None, database: str | None) -> str | None:
     return None if sql is None else parse_ddl(sql, database or "").to_json()
 
 
-def _fold_table_schemas(ddl_events: str | None, described: str | None) -> str:
+def _fold_table_schemas(
+    ddl_events: str | None, described: str | None, seen: str | None
+) -> str:
     import msgspec
 
     from changefold.ddl import DdlStatement
-    from changefold.described_schemas import DescribedSchema
+    from changefold.described_schemas import DescribedSchema, SeenSchema
     from changefold.schemas import DdlEvent, fold_schemas
 
     schema = msgspec.json.Decoder(DescribedSchema).decode
@@ -73,7 +75,8 @@ def _fold_table_schemas(ddl_events: str | None, described: str | None) -> str:
         for text in msgspec.json.decode(described or "[]", type=list[str])
         if (known := schema(text)).has_types
     ]
-    return msgspec.json.encode(fold_schemas(events, schemas)).decode()
+    rows = msgspec.json.decode(seen or "[]", type=list[SeenSchema])
+    return msgspec.json.encode(fold_schemas(events, schemas, rows)).decode()
 
 
 def _convert_mysql_value(

@@ -15,9 +15,11 @@ Rules and their sources:
   another column.
 - In one ALTER TABLE, the columns named by DROP, MODIFY, CHANGE and RENAME are those of
   the table before the statement (MySQL 8.0 manual, 15.1.9).
-- A topic can begin in the middle. A table whose CREATE was not seen is folded from its
-  first DDL on, with `TableVersion.is_complete` false: the columns that no DDL named
-  are not listed.
+- A topic can begin in the middle. A table whose CREATE was not seen has the columns of
+  its first row, where the protocol names them; a DDL before that row concerned no row
+  of the topic. Rows with other columns, without a DDL, make another version. Without
+  any row the table is folded from its first DDL on, with `TableVersion.is_complete`
+  false: the columns that no DDL named are not listed.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -60,7 +62,7 @@ from changefold.ddl import (
     TruncateTable,
     parse_ddl,
 )
-from changefold.described_schemas import DescribedSchema
+from changefold.described_schemas import DescribedSchema, SeenSchema
 from changefold.mysql_types import MySqlType, parse_mysql_type
 from changefold.values import convert_value, may_change_text
 
@@ -320,7 +322,9 @@ class SchemaHistory(msgspec.Struct, frozen=True):
 
 
 def fold_schemas(
-    events: Iterable[DdlEvent], described: Iterable[DescribedSchema] = ()
+    events: Iterable[DdlEvent],
+    described: Iterable[DescribedSchema] = (),
+    seen: Iterable[SeenSchema] = (),
 ) -> list[TableVersion]:
     """Fold DDL events into the versions of all tables.
 
@@ -329,31 +333,35 @@ def fold_schemas(
             a resend acts once.
         described: Schemas that were told without a DDL. A table of which no DDL came
             has the lowest version of them.
+        seen: What rows tell of a table of which no CREATE came.
 
     Returns:
         All versions, in the order of the statements that made them.
     """
-    return list(fold_schema_history(events, described).versions)
+    return list(fold_schema_history(events, described, seen).versions)
 
 
 def fold_schema_history(
-    events: Iterable[DdlEvent], described: Iterable[DescribedSchema] = ()
+    events: Iterable[DdlEvent],
+    described: Iterable[DescribedSchema] = (),
+    seen: Iterable[SeenSchema] = (),
 ) -> SchemaHistory:
     """Fold DDL events, and also return the statements that changed no known table.
 
     Args:
         events: As for `fold_schemas`.
         described: As for `fold_schemas`.
+        seen: As for `fold_schemas`.
 
     Returns:
         Versions and statements that were not applied.
     """
-    fold = _Fold(described)
-    seen: set[tuple[str, str, str, str]] = set()
+    fold = _Fold(described, seen)
+    applied: set[tuple[str, str, str, str]] = set()
     for event in sorted(events, key=lambda event: event.sequence):
         identity = (event.sequence, event.sql, event.database, event.table)
-        if identity not in seen:
-            seen.add(identity)
+        if identity not in applied:
+            applied.add(identity)
             fold.apply(event)
     fold.add_described_tables()
     return SchemaHistory(tuple(fold.versions), tuple(fold.not_applied))
@@ -450,7 +458,7 @@ def _original_default(column: DdlColumn, sequence: str) -> tuple[str | None, Acc
     """Return what rows show that were there before this column was added."""
     if column.generated is not None or column.auto_increment:
         return None, "unknown"
-    mysql_type = parse_mysql_type(column.type)
+    mysql_type = _type(column.type)
     default = column.default
     if default is None or default.form == "null":
         return (None if column.nullable else _implicit_zero(mysql_type)), "exact"
@@ -612,13 +620,18 @@ class _NotAppliedError(Exception):
 class _Fold:
     """Applies events one after the other."""
 
-    def __init__(self, described: Iterable[DescribedSchema]) -> None:
+    def __init__(
+        self, described: Iterable[DescribedSchema], seen: Iterable[SeenSchema]
+    ) -> None:
         self.versions: list[TableVersion] = []
         self.not_applied: list[NotApplied] = []
         self._described: dict[tuple[str, str], list[DescribedSchema]] = {}
         for schema in sorted(described, key=lambda schema: schema.version):
             name = (schema.database, schema.table)
             self._described.setdefault(name, []).append(schema)
+        self._seen: dict[tuple[str, str], list[SeenSchema]] = {}
+        for row in sorted(seen, key=lambda row: row.sequence):
+            self._seen.setdefault((row.database, row.table), []).append(row)
         self._live: dict[tuple[str, str], _Table] = {}
         self._dropped: dict[tuple[str, str], _Table] = {}
         # When a name became free, which tells a later unknown table from the old one.
@@ -643,7 +656,7 @@ class _Fold:
             self._close_version(change)
 
     def add_described_tables(self) -> None:
-        """Add the tables that are described and that no DDL named.
+        """Add the tables that are described, or have rows, and that no DDL named.
 
         Such a table may have the name of one that is gone.
         """
@@ -651,6 +664,10 @@ class _Fold:
         for name in sorted(self._described.keys() - self._live.keys()):
             self._event = DdlEvent("", *name, "")
             if name not in named or self._description(name) is not None:
+                self._unknown_table(TableName(*name))
+        for name in sorted(self._seen.keys() - self._live.keys()):
+            if rows := self._rows_since_freed(name):
+                self._event = DdlEvent(rows[-1].sequence, *name, "")
                 self._unknown_table(TableName(*name))
 
     def _guarded(self, step: Callable[[], None]) -> None:
@@ -749,11 +766,24 @@ class _Fold:
             uid, database, table_name, is_complete=False, has_unknown_beginning=True
         )
         schema = self._description(table.name)
+        seen = self._rows_since_freed(table.name)
         if schema is not None:
             _fill_as_described(table, schema)
+        elif seen:
+            seen = [row for row in seen if row.sequence <= self._event.sequence]
+            if not seen:
+                raise _NotAppliedError("No row of the table came before it")
+            _fill_as_seen(table, seen[0])
         self._live[table.name] = table
         self._add_version(table, sequence=freed, ddl=None)
+        for row in seen[1:] if schema is None else ():
+            _fill_as_seen(table, row)
+            self._add_version(table, sequence=_just_before(row.sequence), ddl=None)
         return table
+
+    def _rows_since_freed(self, name: tuple[str, str]) -> list[SeenSchema]:
+        freed = self._freed.get(name, "")
+        return [row for row in self._seen.get(name, []) if row.sequence > freed]
 
     def _description(self, name: tuple[str, str]) -> DescribedSchema | None:
         """Return what is told of a table that was there before its first DDL."""
@@ -1124,6 +1154,31 @@ def _fill_as_described(table: _Table, schema: DescribedSchema) -> None:
         table.add_key(DdlKey(kind, index.name, index.columns))
 
 
+def _fill_as_seen(table: _Table, schema: SeenSchema) -> None:
+    """Give a table the columns and the key that a row names.
+
+    A column of the same name is the same column.
+    """
+    table.is_complete = True
+    table.has_unknown_beginning = False
+    known = {column.name: column.column_id for column in table.columns}
+    table.columns = []
+    for name, text in schema.column_types.items():
+        column_id = known.get(name)
+        if column_id is None:
+            column_id = table.next_column_id
+            table.next_column_id += 1
+        table.columns.append(SchemaColumn(column_id, name, str(_type(text))))
+    table.keys = []
+    if schema.primary_key:
+        table.add_key(DdlKey("primary", "PRIMARY", schema.primary_key))
+
+
+def _just_before(sequence: str) -> str:
+    """Return a text that sorts before a sequence, and behind all those before it."""
+    return sequence[:-1] + chr(ord(sequence[-1]) - 1) + "~"
+
+
 def _add_inline_keys(table: _Table, column: DdlColumn) -> None:
     if column.is_primary_key:
         table.add_key(DdlKey("primary", "PRIMARY", (column.name,)))
@@ -1151,7 +1206,7 @@ def _in_table_charset(table: _Table, column: DdlColumn) -> DdlColumn:
     """Make a text column binary where that is the default of its table."""
     if table.charset != "binary" or column.charset or column.collation:
         return column
-    mysql_type = parse_mysql_type(column.type).as_binary()
+    mysql_type = _type(column.type).as_binary()
     return msgspec.structs.replace(column, type=str(mysql_type))
 
 
@@ -1325,6 +1380,11 @@ def _retype(change: _Change, before: SchemaColumn, after: SchemaColumn) -> None:
     if before.type == after.type and not is_regenerated:
         change.table.replace(after)
         return
+    is_open = bool(before.type) and _is_open(before.type)
+    if is_open and not is_regenerated:
+        change.unknown(f"The whole type of `{before.name}` before is not known")
+        change.table.replace(after)
+        return
     changes_text = is_regenerated or not before.type or _may_change(before, after)
     change.table.replace(_with_converted_default(before, after))
     change.add_image(
@@ -1341,15 +1401,28 @@ def _retype(change: _Change, before: SchemaColumn, after: SchemaColumn) -> None:
     )
 
 
+def _type(text: str) -> MySqlType:
+    """Return the type of a column; one from a message may lack its parameters."""
+    return parse_mysql_type(text, declared=False)
+
+
+def _is_open(text: str) -> bool:
+    """Whether a type lacks parameters that say what a value means."""
+    known = _type(text)
+    return (known.base == "decimal" and known.scale is None) or (
+        known.base in {"enum", "set"} and not known.elements
+    )
+
+
 def _may_change(before: SchemaColumn, after: SchemaColumn) -> bool:
-    return may_change_text(parse_mysql_type(before.type), parse_mysql_type(after.type))
+    return may_change_text(_type(before.type), _type(after.type))
 
 
 def _with_converted_default(before: SchemaColumn, after: SchemaColumn) -> SchemaColumn:
     """Convert the value of rows before the column, as the DDL converted theirs."""
     if after.original_default is None or not before.type:
         return after
-    types = parse_mysql_type(before.type), parse_mysql_type(after.type)
+    types = _type(before.type), _type(after.type)
     try:
         value = convert_value(after.original_default, *types)
     except ValueError:
@@ -1367,7 +1440,7 @@ def _convert_charset(change: _Change, action: ConvertCharset) -> None:
     for column in tuple(table.columns):
         if not column.type:
             continue
-        mysql_type = parse_mysql_type(column.type)
+        mysql_type = _type(column.type)
         if not (mysql_type.is_text or mysql_type.elements):
             continue
         if charset == "binary":

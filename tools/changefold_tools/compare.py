@@ -674,7 +674,8 @@ def _either_form(path: Path) -> Path | None:
     return next((form for form in (path, plain, packed) if form.is_file()), None)
 
 
-def _optional(folder: Path, name: str) -> Iterator[dict[str, Any]]:
+def load_optional(folder: Path, name: str) -> Iterator[dict[str, Any]]:
+    """Read a file of a corpus folder, a line an object; nothing if it is not there."""
     path = folder / f"{name}.ndjson"
     return iter(()) if _either_form(path) is None else load_ndjson(path)
 
@@ -703,7 +704,7 @@ def load_truth(folder: Path, *, visible: bool = False) -> Truth:
         history = None
     remarks: list[str] = []
     if history is not None:
-        remarks = _at_own_ddl(history, list(_optional(folder, "ddl_log")))
+        remarks = _at_own_ddl(history, list(load_optional(folder, "ddl_log")))
     return Truth(final, history, remarks)
 
 
@@ -756,7 +757,7 @@ def load_known_differences(folder: Path) -> list[KnownDifference]:
             message=line.get("message"),
             reason=line["reason"],
         )
-        for line in _optional(folder, "known_differences")
+        for line in load_optional(folder, "known_differences")
     ]
 
 
@@ -771,10 +772,10 @@ def load_schemas(folder: Path) -> dict[TableName, TableSchema]:
     keys_by_table = {
         known.table: tuple(known.key) for known in load_known_differences(folder)
     }
-    for line in _optional(folder, "expected_final"):
+    for line in load_optional(folder, "expected_final"):
         name = _table_name(line)
         keys[name] = keys_by_table.get(line["table"], ())
-    for line in _optional(folder, "expected_history"):
+    for line in load_optional(folder, "expected_history"):
         if "pk" in line:
             keys[_table_name(line)] = tuple(line["pk"])
     virtual = _virtual_in_ddl(folder)
@@ -782,7 +783,7 @@ def load_schemas(folder: Path) -> dict[TableName, TableSchema]:
         name: TableSchema(keys.get(name, ()), {}, frozenset(virtual[name]))
         for name in keys.keys() | virtual.keys()
     }
-    for line in _optional(folder, "schema_final"):
+    for line in load_optional(folder, "schema_final"):
         name, columns = _table_name(line), line["columns"]
         present = {column["name"] for column in columns}
         schemas[name] = TableSchema(
@@ -801,7 +802,7 @@ def load_schemas(folder: Path) -> dict[TableName, TableSchema]:
 def _virtual_in_ddl(folder: Path) -> dict[TableName, set[str]]:
     """Return the columns that were virtual at any time, as far as DDL names them."""
     virtual: dict[TableName, set[str]] = defaultdict(set)
-    for line in _optional(folder, "ddl_log"):
+    for line in load_optional(folder, "ddl_log"):
         name = line["database"], line["table"]
         before = str(line.get("preDatabase")), str(line.get("preTable"))
         if before != name:  # a renamed table keeps its columns

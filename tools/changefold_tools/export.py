@@ -49,7 +49,7 @@ def _layouts(shape: TableShape) -> list[_Layout]:
                 (
                     column["name"],
                     by_id[f"{version['table_uid']}/{column['column_id']}"],
-                    parse_mysql_type(column["type"]),
+                    parse_mysql_type(column["type"], declared=False),
                 )
                 for column in version["columns"]
                 if column["generated"] != "virtual"

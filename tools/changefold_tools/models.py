@@ -10,11 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from changefold_tools.render import TableModels, table_rows
 from changefold_tools.session import run_dbt, spark_session
-from changefold_tools.shapes import (
-    TableShape,
-    shape_from_messages,
-    shapes_from_versions,
-)
+from changefold_tools.shapes import TableShape, shapes_from_versions
 from changefold_tools.sources import declared_topics, render_sources
 from changefold_tools.types import TypeSeed
 
@@ -48,7 +44,7 @@ class Outcome:
 
 
 def source_shapes(spark: SparkSession, schema: str) -> list[TableShape]:
-    """Return the shape of every source table that has changes or a schema.
+    """Return the shape of every source table that has a schema.
 
     Args:
         spark: The session.
@@ -63,24 +59,6 @@ def source_shapes(spark: SparkSession, schema: str) -> list[TableShape]:
     shapes = [
         shape for known in versions.values() for shape in shapes_from_versions(known)
     ]
-    for row in spark.sql(
-        f"select * from `{schema}`.source_tables "  # our own schema
-        "where column_types is not null"
-    ).collect():
-        if not any(
-            shape.topic == row.kafka_topic
-            and shape.is_named(row.source_database, row.source_table)
-            for shape in shapes
-        ):
-            shapes.append(
-                shape_from_messages(
-                    row.kafka_topic,
-                    row.source_database,
-                    row.source_table,
-                    types=json.loads(row.column_types),
-                    key=json.loads(row.primary_key or "null") or [],
-                )
-            )
     return sorted(shapes, key=lambda shape: (shape.topic, shape.database, shape.table))
 
 
@@ -182,5 +160,5 @@ def make_models(project: Path, schema: str, *, check: bool) -> Outcome:
         check: Write nothing, only tell.
     """
     write_models(render_sources(declared_topics(project)), project, check=check)
-    run_dbt(["run", "--quiet", "--select", "+table_schemas", "+source_tables"], project)
+    run_dbt(["run", "--quiet", "--select", "+table_schemas"], project)
     return update_models(project, schema, check=check)

@@ -11,7 +11,6 @@ import msgspec
 from changefold.mysql_types import MySqlType, parse_mysql_type
 from changefold.schemas import PartitionChange
 from changefold_tools.partitions import UnknownRowsError, rows_of
-from changefold_tools.types import message_type
 
 
 @dataclass
@@ -196,7 +195,9 @@ def shapes_from_versions(versions: list[dict[str, Any]]) -> list[TableShape]:
     groups: dict[tuple[str, str], list[list[_Life]]] = {}
     past: list[list[_Life]] = []
     for life in sorted(lives, key=lambda life: life.end):
-        if not any(version["columns"] for version in life.versions):
+        columns = [column for version in life.versions for column in version["columns"]]
+        if not columns or any(not column["type"] for column in columns):
+            # It is gone, or known by a DDL only: no row of it came.
             continue
         last = life.versions[-1]
         group = groups.setdefault((last["source_database"], last["source_table"]), [])
@@ -352,6 +353,8 @@ def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
     for version in versions:
         since = version["valid_from_sequence"]
         is_created = version["table_uid"] != previous_uid
+        # Rows came with other columns, without a DDL: each row tells its own.
+        is_seen = version["ddl_sql"] is None
         previous_uid = version["table_uid"]
         present = set()
         for column in version["columns"]:
@@ -359,19 +362,22 @@ def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
                 virtual[column["name"]] = None
             else:
                 present.add(
-                    _follow(incarnations, version, column, is_created=is_created)
+                    _follow(
+                        incarnations, version, column, is_there=is_created or is_seen
+                    )
                 )
         for column_id, incarnation in incarnations.items():
-            if column_id not in present and incarnation.dropped_at is None:
+            is_gone = column_id not in present and not is_seen
+            if is_gone and incarnation.dropped_at is None:
                 incarnation.dropped_at = since
         for change in version["image_changes"]:
             if change["kind"] != "retyped":
                 reshaped.add(since)
-            elif change["changes_text"]:
+            elif change["changes_text"] and change["from_type"]:
                 rewritten.add(since)
                 old, new = change["from_type"], change["to_type"]
                 incarnations[_column_id(version, change)].converts.append(
-                    (since, parse_mysql_type(old), parse_mysql_type(new))
+                    (since, _type(old), _type(new))
                 )
     last = versions[-1]
     columns: dict[str, list[Incarnation]] = {}
@@ -392,11 +398,26 @@ def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
         virtual=list(virtual),
         rewritten_at=sorted(rewritten | reshaped),
         reshaped_at=sorted(reshaped),
-        partial=""
-        if last["key_columns"]
-        else "The table has no key: whole rows are told apart.",
+        partial=_partial(versions),
         versions=versions,
     )
+
+
+def _partial(versions: list[dict[str, Any]]) -> str:
+    """Why the key or the types may be others."""
+    notes = []
+    if all(version["ddl_sql"] is None for version in versions):
+        notes.append(
+            "No DDL of the table was seen: types and key are those of its messages."
+        )
+    if not versions[-1]["key_columns"]:
+        notes.append("The table has no key: whole rows are told apart.")
+    return " ".join(notes)
+
+
+def _type(text: str) -> MySqlType:
+    """Return a type; one that a message names may lack its parameters."""
+    return parse_mysql_type(text, declared=False)
 
 
 def _column_id(version: dict[str, Any], column: dict[str, Any]) -> str:
@@ -409,17 +430,17 @@ def _follow(
     version: dict[str, Any],
     column: dict[str, Any],
     *,
-    is_created: bool,
+    is_there: bool,
 ) -> str:
     """Note a column of a version; return its id."""
     since = version["valid_from_sequence"]
     column_id = _column_id(version, column)
-    column_type = parse_mysql_type(column["type"])
+    column_type = _type(column["type"])
     known = incarnations.get(column_id)
     if known is None:
         incarnations[column_id] = Incarnation(
             column_id=column_id,
-            added_at=None if is_created else since,
+            added_at=None if is_there else since,
             dropped_at=None,
             default=column["original_default"],
             comment=column["comment"] or "",
@@ -433,43 +454,3 @@ def _follow(
     if known.type != column_type:
         known.types.append((since, column_type))
     return column_id
-
-
-def shape_from_messages(
-    topic: str, database: str, table: str, types: dict[str, str], key: list[str]
-) -> TableShape:
-    """Return the shape of a table of which no DDL was seen.
-
-    Args:
-        topic: Name of the topic.
-        database: Name of the database.
-        table: Name of the table.
-        types: Column -> type as the messages name it, in order.
-        key: Columns of the primary key as the messages name them.
-    """
-    columns = {
-        name: [
-            Incarnation(
-                column_id=name,
-                added_at=None,
-                dropped_at=None,
-                default=None,
-                comment="",
-                names=[(None, name)],
-                types=[(None, message_type(text))],
-            )
-        ]
-        for name, text in types.items()
-    }
-    return TableShape(
-        topic=topic,
-        database=database,
-        table=table,
-        columns=columns,
-        live=list(types),
-        key_columns=key or list(types),
-        virtual=[],
-        rewritten_at=[],
-        reshaped_at=[],
-        partial="No DDL of the table was seen: types and key are those of its messages.",
-    )

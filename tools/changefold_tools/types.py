@@ -7,10 +7,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from changefold.mysql_types import MySqlType, parse_mysql_type
-
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from changefold.mysql_types import MySqlType
 
 _INTEGERS: Final = {"int": 10, "bigint": 19}
 """Spark's integer types here, and the decimal digits that hold them."""
@@ -72,19 +72,6 @@ class TypeSeed:
             members=tuple(mysql_type.elements or ()),
             form=row["form"],
         )
-
-
-def message_type(text: str) -> MySqlType:
-    """Return a type as a message names it, perhaps without its parameters.
-
-    Args:
-        text: Such as ``decimal``, ``enum`` or ``varchar(10)``. A bare ``decimal`` has
-            no known scale there, while in a DDL it means ``decimal(10,0)``.
-    """
-    if text.split(" ", maxsplit=1)[0] in {"decimal", "enum", "set"}:
-        base, _, rest = text.partition(" ")
-        return MySqlType(base, unsigned="unsigned" in rest)
-    return parse_mysql_type(text)
 
 
 def common_type(spark_types: list[str]) -> str:

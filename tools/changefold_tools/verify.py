@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections import Counter
@@ -110,9 +111,35 @@ def declared_by(
             "time_zone": known.get("timezone", "UTC"),
             # What was sent before the first offset describes some rows, and is gone.
             "pending_holds_cut": first_offsets[name] == 0,
+            # The CREATEs that told them came before, too.
+            "types": _types_left_out(recording.folder) if first_offsets[name] else {},
         }
         for name, count in sorted(partitions.items())
     ]
+
+
+def _types_left_out(folder: Path) -> dict[str, dict[str, str]]:
+    """Types that messages name in part, as the source has them: as one declares them.
+
+    Returns:
+        ``database.table`` under each name that it had -> column -> type.
+    """
+    types = {
+        (line["database"], line["table"]): {
+            column["name"]: column["column_type"]
+            for column in line["columns"]
+            if re.match(
+                "(decimal|enum|set|bit|time|datetime|timestamp)\\b",
+                column["column_type"],
+            )
+        }
+        for line in compare.load_optional(folder, "schema_final")
+    }
+    for line in reversed(list(compare.load_optional(folder, "ddl_log"))):
+        if "preTable" in line:
+            known = types.get((line["database"], line["table"]), {})
+            types.setdefault((line["preDatabase"], line["preTable"]), known)
+    return {f"{database}.{table}": known for (database, table), known in types.items()}
 
 
 @contextlib.contextmanager

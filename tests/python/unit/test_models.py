@@ -9,16 +9,16 @@ import pytest
 import yaml
 from jinja2 import Environment, nodes
 
+from changefold.mysql_types import parse_mysql_type
 from changefold_tools.models import write_models
 from changefold_tools.render import ReservedNameError, TableModels, model_name
 from changefold_tools.shapes import (
     TableShape,
-    shape_from_messages,
     shape_from_versions,
     shapes_from_versions,
 )
 from changefold_tools.sources import render_sources
-from changefold_tools.types import TypeSeed, common_type, message_type
+from changefold_tools.types import TypeSeed, common_type
 
 PROJECT = Path(__file__).parents[3]
 SEED = TypeSeed(PROJECT / "seeds" / "mysql_types.csv")
@@ -162,13 +162,12 @@ def test_a_common_type_holds_every_value(types: list[str], common: str) -> None:
 def test_a_type_without_its_parameters_loses_no_value(
     mysql_type: str, spark_type: str
 ) -> None:
-    assert SEED.column_type(message_type(mysql_type)).spark_type == spark_type
+    found = parse_mysql_type(mysql_type, declared=False)
+    assert SEED.column_type(found).spark_type == spark_type
 
 
 def test_names_from_a_topic_are_inert_in_sql_and_yml() -> None:
-    shape = shape_from_messages(
-        "topic", HOSTILE, HOSTILE, {"id": "int", HOSTILE: "int"}, ["id"]
-    )
+    shape = _seen(HOSTILE, [ID, _column(2, HOSTILE, "int")], HOSTILE)
     for path, text in TableModels(shape, SEED).files.items():
         if path.endswith(".yml"):
             (model,) = yaml.safe_load(text)["models"]
@@ -180,7 +179,31 @@ def test_names_from_a_topic_are_inert_in_sql_and_yml() -> None:
 
 
 def _bare(table: str) -> TableShape:
-    return shape_from_messages("t", "shop", table, {"id": "int"}, ["id"])
+    return _seen(table, [ID])
+
+
+def _seen(
+    table: str, columns: list[dict[str, Any]], database: str = "shop"
+) -> TableShape:
+    names = {"source_database": database, "source_table": table, "ddl_sql": None}
+    return shape_from_versions([_version("", columns, **names)])
+
+
+def test_a_column_that_rows_bring_without_a_ddl_is_read_from_each_row() -> None:
+    first = _version("", [ID], ddl_sql=None)
+    second = _version("1~", [ID, _column(2, "n", "int")], ddl_sql=None)
+    third = _version("2~", [ID], ddl_sql=None)
+    text = _history(first, second, third)
+    assert "held_at >" not in text
+    assert "as `n`" in text
+
+
+def test_a_type_that_changes_without_a_ddl_holds_from_its_first_row_on() -> None:
+    text = _history(
+        _version("", [ID, _column(2, "n", "int")], ddl_sql=None),
+        _version("1~", [ID, _column(2, "n", "enum('a')")], ddl_sql=None),
+    )
+    assert "when held_at > '1~'" in text
 
 
 def test_two_names_that_differ_only_in_odd_characters_get_two_files() -> None:
@@ -193,9 +216,7 @@ def test_a_plain_name_keeps_its_file_name() -> None:
 
 
 def test_a_column_with_a_name_of_ours_is_refused_by_name() -> None:
-    shape = shape_from_messages(
-        "t", "db", "t", {"id": "int", "valid_from": "int"}, ["id"]
-    )
+    shape = _seen("t", [ID, _column(2, "valid_from", "int")])
     with pytest.raises(ReservedNameError, match="`valid_from`"):
         TableModels(shape, SEED)
 

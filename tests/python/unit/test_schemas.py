@@ -2,9 +2,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from changefold.ddl import SqlValue, parse_ddl
+from changefold.described_schemas import SeenSchema
 from changefold.mysql_types import parse_mysql_type
 from changefold.schemas import (
     DdlEvent,
@@ -645,3 +647,53 @@ def test_folding_crosses_json_with_statements_parsed_before_or_not() -> None:
     history = json.loads(fold_schema_history_json(json.dumps(plain)))
     assert history["versions"] == versions
     assert [n["sql"] for n in history["not_applied"]] == ["DROP VIEW v"]
+
+
+# --- Tables that were there before the topic began --------------------------------
+
+
+def seen(number: int, **column_types: str) -> SeenSchema:
+    return SeenSchema("db", "t", sequence(number), column_types, ("id",))
+
+
+def test_a_table_without_its_create_has_the_columns_of_its_first_row() -> None:
+    (event,) = events("ALTER TABLE t ADD COLUMN c INT DEFAULT 7")
+    event = msgspec.structs.replace(event, sequence=sequence(5))
+    rows = [seen(2, id="bigint", e="enum"), seen(9, id="bigint", e="enum", c="int")]
+    first, second = fold_schemas([event], seen=rows)
+    assert types(first) == {"id": "bigint", "e": "enum"}
+    assert types(second) == {"id": "bigint", "e": "enum", "c": "int"}
+    assert second.is_complete
+    assert second.key_columns == ("id",)
+
+
+def test_a_ddl_before_the_first_row_of_its_table_concerns_no_row() -> None:
+    (event,) = events("ALTER TABLE t ADD COLUMN c INT")
+    (only,) = fold_schemas([event], seen=[seen(5, id="int", c="int")])
+    assert (types(only), only.ddl) == ({"id": "int", "c": "int"}, None)
+
+
+def test_rows_with_other_columns_without_a_ddl_make_another_version() -> None:
+    rows = [seen(8, id="int", b="text"), seen(3, id="int", a="int")]
+    first, second = fold_schemas([], seen=rows)
+    assert (types(first), types(second)) == (
+        {"id": "int", "a": "int"},
+        {"id": "int", "b": "text"},
+    )
+    assert first.valid_to_sequence == second.valid_from_sequence
+    assert sequence(7) < str(second.valid_from_sequence) < sequence(8)
+    assert first.columns[0].column_id == second.columns[0].column_id
+
+
+def test_a_type_that_is_not_known_whole_can_not_be_converted() -> None:
+    (event,) = events("ALTER TABLE t MODIFY e VARCHAR(9)")
+    event = msgspec.structs.replace(event, sequence=sequence(5))
+    version = fold_schemas([event], seen=[seen(2, id="int", e="enum")])[-1]
+    assert version.row_effect == "unknown"
+    assert "`e`" in str(version.reason)
+
+
+def test_rows_tell_nothing_of_a_table_whose_create_was_seen() -> None:
+    rows = [seen(2, id="int", other="int")]
+    (only,) = fold_schemas(events("CREATE TABLE t (id INT PRIMARY KEY)"), seen=rows)
+    assert names(only) == ["id"]

@@ -1,0 +1,83 @@
+with
+
+resolved_cuts as (
+
+    select * from {{ ref('resolved_cuts') }}
+
+),
+
+previous as (
+
+    {{ previous_rows({
+        'kafka_topic': 'string',
+        'source_database': 'string',
+        'source_table': 'string',
+        'column_types': 'string',
+        'primary_key': 'string',
+        'changes': 'bigint',
+        'first_sequence': 'string',
+        'last_sequence': 'string',
+    }) }}
+
+),
+
+-- A DELETE may have the columns of its key only.
+changes as (
+
+    select * from {{ ref('changes') }}
+    where
+        op <> 'd'
+        and column_types is not null
+        and (
+            {{ is_newly_arrived() }}
+            or {{ was_beyond_cut() }}
+        )
+
+),
+
+gathered as (
+
+    select
+        kafka_topic,
+        source_database,
+        source_table,
+        column_types,
+        primary_key,
+        count(*) as changes,
+        min(change_sequence) as first_sequence,
+        max(change_sequence) as last_sequence
+    from changes
+    group by kafka_topic, source_database, source_table, column_types, primary_key
+    union all
+    select * from previous
+
+),
+
+totals as (
+
+    select
+        kafka_topic,
+        source_database,
+        source_table,
+        column_types,
+        primary_key,
+        sum(changes) as changes,
+        min(first_sequence) as first_sequence,
+        max(last_sequence) as last_sequence
+    from gathered
+    group by kafka_topic, source_database, source_table, column_types, primary_key
+
+),
+
+row_schemas as (
+
+    select
+        totals.*,
+        resolved_cuts.batch_id,
+        resolved_cuts.cut_sequence
+    from totals
+    inner join resolved_cuts on totals.kafka_topic = resolved_cuts.kafka_topic
+
+)
+
+select * from row_schemas
