@@ -65,7 +65,7 @@
             {% for key in keys %}history.{{ key }}, {% endfor -%}
             history._cdc_valid_from_sequence,
             history._cdc_valid_to_sequence,
-            history._cdc_row_hash
+            history._cdc_row_hash as known_hash
         from {{ this }} as history
         inner join touched
             on {% for key in keys %}history.{{ key }} <=> touched.{{ key }}{{ ' and ' if not loop.last }}{% endfor %}
@@ -91,7 +91,7 @@
             0 as event_index,
             true as is_existing,
             _cdc_valid_to_sequence as existing_to,
-            _cdc_row_hash as row_hash,
+            known_hash as row_hash,
             null as payload
         from existing
         union all

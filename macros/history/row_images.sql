@@ -8,7 +8,9 @@
     Arguments:
         changes: name of a relation with the columns of the model `changes`.
         columns: names of the table's columns, those that were dropped too.
-        key_columns: names of the columns that identify a row.
+        key_columns: names of the columns that identify a row. Empty for a table without
+            a key: of that an UPDATE is the end of one row and the begin of another, and
+            `row_copies` counts them.
         renames: mapping from a column to its names over time, a list of pairs (change
             sequence since when, name), for those that were renamed.
         rewritten_at: change sequences of the DDLs that change what a row holds.
@@ -30,13 +32,19 @@
         kafka_offset, event_index.
 
     Raises:
-        A compiler error if a list of columns is empty.
+        A compiler error if there is no column, or no key where a DDL or a snapshot needs
+        one.
 #}
 {% macro row_images(changes, columns, key_columns, renames={}, rewritten_at=[], ended_at=[], ended_where=[], arrivals=[], snapshots=[]) -%}
-    {%- if columns is string or not columns or key_columns is string or not key_columns -%}
+    {%- if columns is string or not columns or key_columns is string -%}
         {{ exceptions.raise_compiler_error(
             "`row_images`: expected lists of names in `columns` and `key_columns`, got "
             ~ columns ~ " and " ~ key_columns
+        ) }}
+    {%- endif -%}
+    {%- if not key_columns and (rewritten_at or ended_at or ended_where or snapshots) -%}
+        {{ exceptions.raise_compiler_error(
+            "`row_images`: what a DDL or a snapshot does to rows without a key, `row_copies` has to tell"
         ) }}
     {%- endif -%}
     {%- set key_texts = [] -%}
@@ -71,8 +79,10 @@
 
         select
             *,
-            from_json(coalesce(after, before_sent), {{ schema_of_row }}) as image,
+            from_json(coalesce(after, before_sent), {{ schema_of_row }}) as image
+            {%- if key_columns %},
             from_json(if(op = 'u', before_sent, null), {{ schema_of_key }}) as old_key
+            {%- endif %}
         from {{ changes }}
 
     ),
@@ -82,7 +92,7 @@
         select
             *,
             explode(if(
-                {{ old_key_differs | join(' or ') }}, array('d', 'c'), array(op)
+                {{ old_key_differs | join(' or ') or "op = 'u'" }}, array('d', 'c'), array(op)
             )) as row_op
         from read
 

@@ -30,6 +30,8 @@
         {%- set ddls = ddls_in(model.raw_code) + ended_at() + snapshots_of_table() -%}
         {%- if state.first_unapplied and ddls | select('ge', state.first_unapplied) | list -%}
             {%- do state.update({'is_increment': false}) -%}
+        {%- elif '_cdc_copy' in config.get('key_columns') and _is_late(state) -%}
+            {%- do state.update({'is_increment': false}) -%}
         {%- endif -%}
     {%- endif -%}
     {{ return(state) }}
@@ -93,6 +95,18 @@
         snapshot_id(built_relation('change_log')) ~ snapshot_id(built_relation('resolved_cuts'))
     ) -%}
     {{ return(rows[0].since or '') }}
+{% endmacro %}
+
+
+{# Whether the table has a version that begins or ends where the first change lies, or
+    after it: copies of equal rows are numbered in order. #}
+{% macro _is_late(state) %}
+    {%- set rows = adapter.query_once(
+        'select max(greatest(_cdc_valid_from_sequence, _cdc_valid_to_sequence)) as last_sequence'
+        ~ ' from ' ~ this,
+        snapshot_id(this)
+    ) -%}
+    {{ return((rows[0].last_sequence or '') >= state.first_unapplied) }}
 {% endmacro %}
 
 

@@ -11,7 +11,7 @@ from changefold.mysql_text import to_mysql_text
 from changefold.mysql_types import MySqlType, parse_mysql_type
 from changefold.wire_forms import SIMPLE, from_wire
 from changefold_tools.models import source_shapes
-from changefold_tools.render import model_name
+from changefold_tools.render import COPY_KEY, model_name
 from changefold_tools.shapes import TableName
 
 if TYPE_CHECKING:
@@ -123,13 +123,18 @@ def export_table(
     layouts = _layouts(shape)
     names = shape.names or [TableName(shape.database, shape.table)]
     previous: _Piece | None = None
-    for row in _sorted_rows(spark, relation, shape.key_columns):
-        key = tuple(_plain(row[name]) for name in shape.key_columns)
+    key_columns = shape.key_columns or COPY_KEY
+    for row in _sorted_rows(spark, relation, key_columns):
+        key = tuple(_plain(row[name]) for name in key_columns)
         for since, until, name in _pieces(row, names):
             layout = [item for item in layouts if item.since <= since][-1]
             image = _image(row, layout)
             sources = {column: source for source, column, _ in layout.columns}
-            pk = {sources[part]: image[sources[part]] for part in shape.key_columns}
+            pk = (
+                {sources[part]: image[sources[part]] for part in shape.key_columns}
+                if shape.key_columns
+                else image
+            )
             piece = _Piece(
                 key, {"database": name.database, "table": name.table}, pk, until
             )

@@ -37,6 +37,12 @@ VERSION_COLUMNS: Final = {
 }
 """Columns of a history table beside the source's own, with their types."""
 
+COPY_COLUMN: Final = {"_cdc_copy": "bigint"}
+"""Column of a table without a key, beside the source's own."""
+
+COPY_KEY: Final = ["_cdc_row_hash", "_cdc_copy"]
+"""What identifies a row of such a table."""
+
 CURRENT_COLUMNS: Final = ("_cdc_op", "_cdc_commit_ts", "_cdc_conversion_failures")
 """Those of them that a current table has too."""
 
@@ -151,7 +157,8 @@ class TableModels:
         self.shape = shape
         self._seed = seed
         self.name = model_name(shape)
-        clash = [name for name in shape.columns if name.lower() in VERSION_COLUMNS]
+        reserved = VERSION_COLUMNS | COPY_COLUMN
+        clash = [name for name in shape.columns if name.lower() in reserved]
         if clash:
             raise ReservedNameError(
                 f"Table {shape.database}.{shape.table}: its column `{clash[0]}` has the "
@@ -210,7 +217,7 @@ class TableModels:
                 f"    topic={_jinja_text(shape.topic)},\n"
                 f"    source_database={_jinja_text(shape.database)},\n"
                 f"    source_table={_jinja_text(shape.table)},\n"
-                f"    key_columns={_jinja_list(shape.key_columns, 4)},\n"
+                f"    key_columns={_jinja_list(shape.key_columns or COPY_KEY, 4)},\n"
                 f"{self._names()}"
                 "    partition_by=['is_current'],\n"
                 ") }}\n\n"
@@ -234,17 +241,44 @@ class TableModels:
                 "            as conversion_failures\n"
                 "    from typed\n\n"
                 "),\n\n"
-                "versions as (\n\n"
-                "    {{ history_versions(\n"
-                "        'checked',\n"
-                f"        columns={_jinja_list(list(shape.columns), 8)},\n"
-                f"        key_columns={_jinja_list(shape.key_columns, 8)},\n"
-                "    ) }}\n\n"
-                ")\n\n"
-                "select * from versions\n"
             ),
+            self._versions(),
         ]
         return "".join(parts)
+
+    def _versions(self) -> str:
+        """The last relations: versions of keys or, without one, of numbered copies."""
+        shape = self.shape
+        columns, keys, rows = list(shape.columns), shape.key_columns, "checked"
+        copies = ""
+        if not keys:
+            columns, keys, rows = [*columns, *COPY_COLUMN], COPY_KEY, "copies"
+            copies = (
+                "-- Without a key, equal rows are counted.\n"
+                "copies as (\n\n"
+                "    {{ row_copies(\n"
+                "        'checked',\n"
+                f"        ended_at={self._ended_at()},\n"
+                "        snapshots=snapshots_of_table(),\n"
+                "    ) }}\n\n"
+                "),\n\n"
+            )
+        return (
+            f"{copies}"
+            "versions as (\n\n"
+            "    {{ history_versions(\n"
+            f"        '{rows}',\n"
+            f"        columns={_jinja_list(columns, 8)},\n"
+            f"        key_columns={_jinja_list(keys, 8)},\n"
+            "    ) }}\n\n"
+            ")\n\n"
+            "select * from versions\n"
+        )
+
+    def _ended_at(self) -> str:
+        """The DDLs that end every row: those that dbt finds, and the model's own."""
+        known = _jinja_list(self.shape.ended_at, 8)
+        return f"ended_at() + {known}" if self.shape.ended_at else "ended_at()"
 
     def _names(self) -> str:
         """The names over time, as a setting of the model; nothing for a lasting one."""
@@ -294,10 +328,12 @@ class TableModels:
             for life in lives
             if len(life.names) > 1
         }
+        # What a table without a key leaves to another is told apart by whole rows.
+        keys = shape.key_columns or (shape.live if prefix else [])
         lines = [
             f"        '{prefix}changes',",
             f"        columns={_jinja_list(list(shape.columns), 8)},",
-            f"        key_columns={_jinja_list(shape.key_columns, 8)},",
+            f"        key_columns={_jinja_list(keys, 8)},",
         ]
         if renames:
             lines.append("        renames={")
@@ -308,16 +344,14 @@ class TableModels:
                 )
                 lines.append(f"            {_jinja_text(name)}: [{steps}],")
             lines.append("        },")
-        if shape.rewritten_at:
+        if shape.rewritten_at and keys:
             lines.append(f"        rewritten_at={_jinja_list(shape.rewritten_at, 8)},")
-        known = _jinja_list(shape.ended_at, 8)
         if prefix:
-            lines.append(f"        ended_at={known},")
-        else:
-            added = f" + {known}" if shape.ended_at else ""
-            lines.append(f"        ended_at=ended_at(){added},")
+            lines.append(f"        ended_at={_jinja_list(shape.ended_at, 8)},")
+        elif keys:
+            lines.append(f"        ended_at={self._ended_at()},")
             lines.append("        snapshots=snapshots_of_table(),")
-        if shape.ended_where:
+        if shape.ended_where and keys:
             lines.append("        ended_where=[")
             lines += [
                 f"            ({_jinja_text(at)}, {_jinja_text(condition)}),"
@@ -469,6 +503,7 @@ class TableModels:
             if self.types[name] != self.live_types[name]:
                 shown = f"cast({shown} as {self.live_types[name]}) as {shown}"
             columns.append(shown)
+        columns += [] if self.shape.key_columns else list(COPY_COLUMN)
         columns += list(CURRENT_COLUMNS)
         listed = ",\n".join(f"        {column}" for column in columns)
         return (
@@ -523,11 +558,14 @@ class TableModels:
 
     def history_yml(self) -> str:
         """Return the yml of the history model."""
-        keys = ", ".join(self.shape.key_columns)
+        keys = self.shape.key_columns or COPY_KEY
+        own = (
+            VERSION_COLUMNS if self.shape.key_columns else COPY_COLUMN | VERSION_COLUMNS
+        )
         columns = self._column_entries(list(self.shape.columns), self.types)
         columns += [
             {"name": name, "data_type": kept, "description": f"{{{{ doc('{name}') }}}}"}
-            for name, kept in VERSION_COLUMNS.items()
+            for name, kept in own.items()
         ]
         unknown = {
             since: _inert(reason) for since, reason in self.shape.unknown_since.items()
@@ -539,17 +577,15 @@ class TableModels:
                 **meta,
                 "description": _inert(
                     f"One row per version of a row of {self.shape.database}."
-                    f"{self.shape.table}, told apart by {keys}. Versions of a key do "
-                    "not overlap; at most one is open; a deleted row has none."
+                    f"{self.shape.table}, told apart by {', '.join(keys)}. Versions of a "
+                    "key do not overlap; at most one is open; a deleted row has none."
                     + self._notes()
                 ),
                 "data_tests": [
                     {
                         "history_is_consistent": {
                             "arguments": {
-                                "key_columns": [
-                                    _inert(name) for name in self.shape.key_columns
-                                ]
+                                "key_columns": [_inert(name) for name in keys]
                             }
                         }
                     },
@@ -561,15 +597,13 @@ class TableModels:
 
     def current_yml(self) -> str:
         """Return the yml of the current model."""
-        keys = ", ".join(self.shape.key_columns)
+        keys = ", ".join(self.shape.key_columns) or "all its columns and _cdc_copy"
+        own = {name: VERSION_COLUMNS[name] for name in CURRENT_COLUMNS}
+        own = own if self.shape.key_columns else COPY_COLUMN | own
         columns = self._column_entries(self.shape.live, self.live_types)
         columns += [
-            {
-                "name": name,
-                "data_type": VERSION_COLUMNS[name],
-                "description": f"{{{{ doc('{name}') }}}}",
-            }
-            for name in CURRENT_COLUMNS
+            {"name": name, "data_type": kept, "description": f"{{{{ doc('{name}') }}}}"}
+            for name, kept in own.items()
         ]
         return _dump(
             {

@@ -78,7 +78,7 @@ class TableShape:
         versions: Rows of the model ``table_schemas`` that it was made from.
         columns: Model column -> its incarnations, which do not overlap in time.
         live: The columns that the table has now, in order.
-        key_columns: The columns that identify a row.
+        key_columns: The columns that identify a row; none, if equal rows are counted.
         virtual: Virtual generated columns, which no message carries.
         rewritten_at: DDLs that change what rows hold.
         reshaped_at: Those among them that add, drop or rename a column.
@@ -243,7 +243,21 @@ def _shape_of_lives(
         if life.before is not None:
             shape.arrivals.append(_arrival(life.before, life.begin, None, by_uid))
         _add_partition_changes(shape, life, by_uid)
+    if not shape.key_columns:
+        _doubt_rewritten_copies(shape)
     return shape
+
+
+def _doubt_rewritten_copies(shape: TableShape) -> None:
+    """Note the DDLs that changed rows which no key tells apart."""
+    rewritten = {*shape.rewritten_at, *(at for at, _ in shape.ended_where)}
+    for version in shape.versions:
+        at = version["valid_from_sequence"]
+        if at in rewritten:
+            shape.unknown_since[at] = (
+                f"{version['ddl_sql']}: the table has no key, so what it made of rows "
+                "that are changed later is not known"
+            )
 
 
 def _arrival(
@@ -394,7 +408,7 @@ def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
         table=last["source_table"],
         columns=columns,
         live=live,
-        key_columns=list(last["key_columns"]) or live,
+        key_columns=list(last["key_columns"]),
         virtual=list(virtual),
         rewritten_at=sorted(rewritten | reshaped),
         reshaped_at=sorted(reshaped),
@@ -411,7 +425,7 @@ def _partial(versions: list[dict[str, Any]]) -> str:
             "No DDL of the table was seen: types and key are those of its messages."
         )
     if not versions[-1]["key_columns"]:
-        notes.append("The table has no key: whole rows are told apart.")
+        notes.append("The table has no key: equal rows are counted.")
     return " ".join(notes)
 
 

@@ -55,7 +55,7 @@ def change(
     *,
     old: dict[str, str | None] | None = None,
     types: dict[str, str] | None = None,
-    **envelope: str | int,
+    **envelope: str | int | None,
 ) -> str:
     """Return the message of a row change; the key is `id`.
 

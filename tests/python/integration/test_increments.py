@@ -1,4 +1,5 @@
-"""What waits for a schema, and what a DDL leaves in doubt, from build to build.
+"""What waits for a schema, what a DDL leaves in doubt, and rows without a key, from
+build to build.
 
 All topics go through the same builds, as a build costs many seconds.
 """
@@ -43,15 +44,34 @@ class Outcome:
     needs_snapshot: list[list[tuple[str, str | None]]]
     current: list[set[int]]
     late: list[list[tuple[int, int]]]
+    copies: list[list[tuple[int, int | None, int]]]
+    copy_versions: list[tuple[int, int, int, int | None]]
+
+
+def unkeyed(
+    event_type: str,
+    data: tuple[str, str | None],
+    commit_ts: int,
+    old: tuple[str, str | None] | None = None,
+) -> str:
+    """Return the message of a change of a table without a key."""
+    return change(
+        event_type,
+        dict(zip("ab", data, strict=True)),
+        commit_ts,
+        old=None if old is None else dict(zip("ab", old, strict=True)),
+        table="copies",
+        pkNames=None,
+    )
 
 
 @pytest.fixture(scope="module")
 def outcome() -> Iterator[Outcome]:
-    seen = Outcome([], [], [], [], [], [])
+    seen = Outcome([], [], [], [], [], [], [], [])
     with scratch_project(PROJECT) as folder:
         pipeline = Pipeline(
             folder,
-            {"versions": 1, "hashed": 1, "late": 2},
+            {"versions": 1, "hashed": 1, "late": 2, "copies": 1},
             versions={"protocol": "ticdc_simple"},
         )
 
@@ -91,6 +111,12 @@ def outcome() -> Iterator[Outcome]:
             seen.current.append({row["id"] for row in current})
             late = pipeline.rows("select id, w from verify.cur_db__late order by id")
             seen.late.append([(row["id"], row["w"]) for row in late])
+            copies = pipeline.rows(
+                "select a, b, _cdc_copy from verify.cur_db__copies order by all"
+            )
+            seen.copies.append(
+                [(row["a"], row["b"], row["_cdc_copy"]) for row in copies]
+            )
 
         create = "CREATE TABLE `late` (`id` INT PRIMARY KEY)"
         widen = "ALTER TABLE `late` ADD COLUMN `w` INT DEFAULT 7"
@@ -136,6 +162,20 @@ def outcome() -> Iterator[Outcome]:
                 ]
             ),
         )
+        pipeline.land(
+            "1",
+            "copies",
+            records(
+                [
+                    unkeyed("INSERT", ("1", None), 10),
+                    unkeyed("INSERT", ("2", "7"), 15),
+                    unkeyed("INSERT", ("1", None), 20),
+                    unkeyed("INSERT", ("1", None), 20),
+                    unkeyed("INSERT", ("1", None), 30),
+                    watermark(100),
+                ]
+            ),
+        )
         build()
         newer = [bootstrap("a", version=11), simple_watermark(300)]
         pipeline.land("2", "versions", records(newer, first=3))
@@ -148,9 +188,30 @@ def outcome() -> Iterator[Outcome]:
         )
         pipeline.declare("hashed", snapshots={"db.t": SNAPSHOT})
         pipeline.land("2", "late", records([gone], partition=1))
+        moved = [
+            unkeyed("DELETE", ("1", None), 110),
+            unkeyed("DELETE", ("3", "3"), 115),
+            unkeyed("UPDATE", ("1", None), 120, old=("2", "7")),
+            watermark(200),
+        ]
+        pipeline.land("2", "copies", records(moved, first=6))
         build()
         pipeline.land("3", "versions", records([bootstrap("a", version=10)], first=5))
+        truncated = [
+            ddl("TRUNCATE TABLE `copies`", 210, "copies"),
+            unkeyed("INSERT", ("1", None), 220),
+            watermark(300),
+        ]
+        pipeline.land("3", "copies", records(truncated, first=10))
         build()
+        seen.copy_versions += [
+            (row["a"], row["copy"], row["since"], row["until"])
+            for row in pipeline.rows(
+                "select a, _cdc_copy as copy, int(_cdc_valid_from_sequence) as since, "
+                "int(_cdc_valid_to_sequence) as until "
+                "from verify.scd2_db__copies order by all"
+            )
+        ]
         yield seen
 
 
@@ -192,3 +253,21 @@ def test_a_change_that_comes_late_from_before_a_ddl_undoes_what_the_ddl_made_of_
     outcome: Outcome,
 ) -> None:
     assert outcome.late == [[(1, 7), (2, 7)], [(2, 7)], [(2, 7)]]
+
+
+def test_equal_rows_of_a_table_without_a_key_are_counted(outcome: Outcome) -> None:
+    first, second, third = outcome.copies
+    assert first == [(1, None, 1), (1, None, 2), (1, None, 3), (2, 7, 1)]
+    assert second == [(1, None, 1), (1, None, 2), (1, None, 3)]
+    assert third == [(1, None, 1)]
+
+
+def test_each_copy_of_equal_rows_has_its_versions(outcome: Outcome) -> None:
+    assert outcome.copy_versions == [
+        (1, 1, 10, 210),
+        (1, 1, 220, None),
+        (1, 2, 20, 210),
+        (1, 3, 30, 110),
+        (1, 3, 120, 210),
+        (2, 1, 15, 120),
+    ]
