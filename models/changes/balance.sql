@@ -72,7 +72,9 @@ gathered as (
         count_if(is_duplicate_change) as duplicates,
         count_if(is_change and not is_below_cut) as beyond_cut,
         count_if(event_kind = 'invalid') as quarantined,
-        count_if(event_kind in ('ddl', 'watermark', 'bootstrap')) as control
+        count_if(
+            event_kind in ('ddl', 'watermark', 'bootstrap', 'statement')
+        ) as control
     from events
     group by kafka_topic, kafka_partition
     union all

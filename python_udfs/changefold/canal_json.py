@@ -36,7 +36,7 @@ __all__ = [
     "read_canal_json",
 ]
 
-EventKind = Literal["row", "ddl", "watermark", "invalid"]
+EventKind = Literal["row", "ddl", "watermark", "statement", "invalid"]
 
 _ROW_TYPES: Final = frozenset({"INSERT", "UPDATE", "DELETE"})
 
@@ -57,7 +57,9 @@ class CanalJsonMessage(msgspec.Struct):
     """One Canal-JSON message, its rows still JSON text.
 
     Attributes:
-        event_kind: What the message is; ``invalid`` with an `error`.
+        event_kind: What the message is; ``invalid`` with an `error`. A ``statement`` is
+            the text of one whose rows are in other messages: the official Canal passes
+            MySQL's rows-query and MariaDB's annotate-rows events on.
         source_database: ``database``; ``""`` in a watermark.
         source_table: ``table``; ``""`` in a watermark and a DDL on a database.
         event_type: ``type``: ``INSERT``, ``ALTER``, ``TIDB_WATERMARK``.
@@ -151,6 +153,8 @@ def _read_fields(message: CanalJsonMessage, value: bytes | None) -> EventKind:
             raise missing("object", "$._tidb", fields, "_tidb")
         message.watermark_ts = read_int64(extension, "watermarkTs", "$._tidb")
         return "watermark"
+    if message.event_type == "QUERY" and fields.get("data") is None:
+        return "statement"
     if message.event_type not in _ROW_TYPES:
         raise CdcDecodeError(
             "unknown_event_type",

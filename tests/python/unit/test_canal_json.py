@@ -457,6 +457,28 @@ def test_a_number_of_any_length_is_out_of_range() -> None:
     assert error_of(value).error_class == "out_of_range"
 
 
+def test_a_query_without_rows_is_the_text_of_a_statement() -> None:
+    # As official Canal 1.1.7 passes MariaDB's annotate-rows event on.
+    no_row = dict.fromkeys(("data", "old", "mysqlType", "sqlType", "pkNames"))
+    value = encode(
+        {
+            **no_row,
+            "database": "",
+            "table": "",
+            "es": 1795263416000,
+            "ts": 1795263416945,
+            "gtid": "",
+            "id": 3,
+            "isDdl": False,
+            "sql": "insert into t values(1)",
+            "type": "QUERY",
+        }
+    )
+    message = decode_canal_json(value)
+    assert message.event_kind == "statement"
+    assert message.images == ()
+
+
 @pytest.mark.parametrize("type_", ["QUERY", "TRUNCATE", "insert", ""])
 def test_an_unknown_event_type_is_refused(type_: str) -> None:
     error = error_of(encode(change(INSERT, type=type_)))
