@@ -15,13 +15,15 @@ PROJECT: Final = Path(__file__).parents[3]
 GOLDEN: Final = PROJECT / "tests" / "golden" / "ticdc"
 BUILDS: Final = [
     ("types", "canal_json_tidb", 1),
-    ("types", "canal_json_compatible", 2),
+    ("types", "canal_json_compatible", 1),
     ("types", "simple_json", 3),
     ("types", "simple_avro", 1),
-    ("shop", "canal_json_tidb", 5),
+    ("shop", "canal_json_tidb", 4),
     ("shop", "canal_json", 2),
     ("ddl", "canal_json_tidb", 1),
     ("ddl", "simple_json", 2),
+    ("midstream", "canal_json_tidb", 2),
+    ("midstream", "simple_json", 1),
 ]
 """Scenario, variant, and into how many increments its messages are split."""
 

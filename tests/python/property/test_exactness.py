@@ -26,7 +26,7 @@ SEED: Final = int(
     or (11 if os.environ.get("CI") else seeded(None).getrandbits(32))
 )
 EXAMPLES: Final = int(os.environ.get("CHANGEFOLD_PROPERTY_EXAMPLES", "2"))
-HISTORIES: Final = 120
+HISTORIES: Final = 100
 
 
 @hypothesis_seed(SEED)
