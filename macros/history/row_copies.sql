@@ -71,7 +71,7 @@
                     kafka_offset,
                     event_index
                 ),
-                struct(not is_deleted, kafka_offset)
+                struct(not is_deleted, kafka_offset, kafka_partition, event_index)
             ) as newest
         from {{ changes }}
         group by row_hash, ends_before, change_sequence

@@ -12,6 +12,6 @@
     if(
         substr({{ change_sequence }}, 14, 1) = '.',
         timestamp_millis(cast(left({{ change_sequence }}, 13) as bigint)),
-        timestamp_millis(shiftright(try_cast({{ change_sequence }} as bigint), 18))
+        timestamp_millis(shiftright(try_cast(left({{ change_sequence }}, 20) as bigint), 18))
     )
 {%- endmacro %}

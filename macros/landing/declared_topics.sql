@@ -49,10 +49,11 @@
             ) }}
         {%- endfor -%}
         {%- for table, types in (given.types or {}).items()
-            if types is not mapping or '.' not in table -%}
+            if types is not mapping or '.' not in table
+            or types.values() | reject('string') | list -%}
             {{ exceptions.raise_compiler_error(
-                named ~ "expected `types` to map `database.table` to columns and their types,"
-                ~ " got `" ~ table ~ ": " ~ types ~ "`"
+                named ~ "expected `types` to map `database.table` to columns and the text of"
+                ~ " their types, got `" ~ table ~ ": " ~ types ~ "`"
             ) }}
         {%- endfor -%}
         {%- set files = [given.files] if given.files is string else given.files or [] -%}

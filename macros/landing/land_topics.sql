@@ -28,6 +28,7 @@
             {%- do _land_topic(topic, ledger) -%}
         {%- endfor -%}
         {%- do _check_partitions(topics) -%}
+        {%- do _check_types(topics) -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -90,5 +91,28 @@
                 ~ " cut would not wait for all of them."
             ) }}
         {%- endif -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{% macro _check_types(topics) %}
+    {%- for topic in topics -%}
+        {%- for table, types in topic.types.items() -%}
+            {%- set ddl = [] -%}
+            {%- for type in types.values() -%}
+                {%- do ddl.append('c' ~ loop.index ~ ' ' ~ type) -%}
+            {%- endfor -%}
+            {%- set read = run_query(
+                'select from_json(parse_mysql_ddl('
+                ~ sql_text('create table t (' ~ ddl | join(', ') ~ ')')
+                ~ ", ''), 'understood boolean, reason string').*"
+            ).rows[0] -%}
+            {%- if not read[0] -%}
+                {{ exceptions.raise_compiler_error(
+                    "var `topics`: topic `" ~ topic.name ~ "`: expected `types` of `" ~ table
+                    ~ "` to be MySQL types, got `" ~ types ~ "`: " ~ read[1]
+                ) }}
+            {%- endif -%}
+        {%- endfor -%}
     {%- endfor -%}
 {% endmacro %}

@@ -30,7 +30,8 @@
         {%- set ddls = ddls_in(model.raw_code) + ended_at() + snapshots_of_table() -%}
         {%- if state.first_unapplied and ddls | select('ge', state.first_unapplied) | list -%}
             {%- do state.update({'is_increment': false}) -%}
-        {%- elif '_cdc_copy' in config.get('key_columns') and _is_late(state) -%}
+        {%- elif state.first_unapplied and '_cdc_copy' in config.get('key_columns')
+            and _is_late(state) -%}
             {%- do state.update({'is_increment': false}) -%}
         {%- endif -%}
     {%- endif -%}

@@ -79,7 +79,11 @@ doubtful as (
             table_schemas.kafka_topic = noted.kafka_topic
             and table_schemas.valid_from_sequence = noted.ddl_sequence
     where
-        (table_schemas.partition_changes <> '[]' or size(table_schemas.key_columns) = 0)
+        (
+            table_schemas.partition_changes <> '[]'
+            or table_schemas.key_changed
+            or size(table_schemas.key_columns) = 0
+        )
         and noted.reason <> ''
 
 ),

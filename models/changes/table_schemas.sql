@@ -75,6 +75,7 @@ seen as (
             'database', row_schemas.source_database,
             'table', row_schemas.source_table,
             'sequence', row_schemas.first_sequence,
+            'last_sequence', row_schemas.last_sequence,
             'column_types', transform_values(
                 from_json(row_schemas.column_types, 'map<string, string>'),
                 (name, type) -> coalesce(

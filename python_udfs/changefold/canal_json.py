@@ -171,7 +171,8 @@ def _read_rows(
     message: CanalJsonMessage, fields: Json, extension: Json, value: bytes
 ) -> None:
     """Fill the fields that only a row message has."""
-    require_full_row(extension, "onlyHandleKey", "$._tidb")
+    event_type = str(message.event_type)
+    require_full_row(extension, "onlyHandleKey", "$._tidb", event_type)
     message.primary_key = _primary_key(fields)
     if fields.get("sqlType") is not None:
         _check_sql_types(fields["sqlType"])
@@ -188,7 +189,7 @@ def _read_rows(
         raise CdcDecodeError(
             "row_count_mismatch", "$.data", "Expected at least one row, got none"
         )
-    old = _old_rows(fields, len(data), str(message.event_type))
+    old = _old_rows(fields, len(data), event_type)
     for index, row in enumerate(data):
         _check_row(row, types, f"$.data[{index}]")
     for index, row in enumerate(old or ()):

@@ -113,6 +113,7 @@ class SeenSchema(msgspec.Struct, frozen=True):
         database: Database of the table.
         table: The table.
         sequence: Position of the first row that tells it.
+        last_sequence: Position of the last one.
         column_types: Column -> type. A bare ``decimal``, ``enum`` or ``set`` has
             parameters that the message does not tell.
         primary_key: Columns of the primary key; null without one.
@@ -121,5 +122,6 @@ class SeenSchema(msgspec.Struct, frozen=True):
     database: str
     table: str
     sequence: str
+    last_sequence: str
     column_types: dict[str, str]
     primary_key: tuple[str, ...] | None = None

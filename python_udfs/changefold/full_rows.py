@@ -6,13 +6,14 @@ from changefold.strict_json import Json, shorten, wrong_type
 __all__ = ["require_full_row"]
 
 
-def require_full_row(fields: Json, only_key: str, parent: str) -> None:
-    """Check that a message has all of its row.
+def require_full_row(fields: Json, only_key: str, parent: str, event_type: str) -> None:
+    """Check that a message has all of its row; of a DELETE the key is enough.
 
     Args:
         fields: The object with the flags, which are absent in most messages.
         only_key: The flag of a message with key columns only.
         parent: Where the object lies in the message.
+        event_type: ``INSERT``, ``UPDATE`` or ``DELETE``.
 
     Raises:
         CdcDecodeError: If the row was cut down, or a flag has a wrong type.
@@ -23,6 +24,8 @@ def require_full_row(fields: Json, only_key: str, parent: str) -> None:
     location = fields.get("claimCheckLocation")
     if location is not None and not isinstance(location, str):
         raise wrong_type("str", location, f"{parent}.claimCheckLocation")
+    if event_type == "DELETE":
+        return
     # A claim check also has the flag of a key: the location says more.
     if location:
         raise CdcDecodeError(

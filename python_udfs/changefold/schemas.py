@@ -15,13 +15,14 @@ Rules and their sources:
   another column.
 - In one ALTER TABLE, the columns named by DROP, MODIFY, CHANGE and RENAME are those of
   the table before the statement (MySQL 8.0 manual, 15.1.9).
-- A topic can begin in the middle. A table whose CREATE was not seen has the columns of
-  its first row, where the protocol names them; a DDL before that row concerned no row
-  of the topic. Rows with other columns, without a DDL, make another version. Without
-  any row the table is folded from its first DDL on, with `TableVersion.is_complete`
-  false: the columns that no DDL named are not listed.
+- A topic can begin in the middle. A table whose CREATE was not seen is there from its
+  first row or DDL on. Its columns are those of its rows, where the protocol names them;
+  rows with other columns make another version, as long as no DDL tells more. Before its
+  first row, `TableVersion.is_complete` is false: the columns that no DDL named are not
+  listed.
 """
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -247,7 +248,8 @@ class TableVersion(msgspec.Struct, frozen=True):
         version: 1, 2, ... within the table.
         valid_from_sequence: Sequence of the DDL that made the version. Rows above it
             belong here, rows up to it to the version before. ``None``: the table was
-            there before the topic began.
+            there before the topic began. With ``~`` at its end: just before the first
+            row that has these columns.
         valid_to_sequence: Sequence of the DDL that ended it, ``None`` if it holds.
         is_dropped: The table is gone; `columns` are its last.
         is_complete: All columns are listed.
@@ -255,7 +257,7 @@ class TableVersion(msgspec.Struct, frozen=True):
         key_columns: Names of the primary key's columns in key order, else of the first
             UNIQUE index whose columns are all NOT NULL, else none.
         key_kind: Which of the two it is.
-        ddl: The statement that made the version.
+        ddl: The statement that made the version; ``None`` if rows or a BOOTSTRAP did.
         row_effect: What the statement did to rows.
         image_changes: Per column, if it changed images or types.
         partition_changes: Rows that ended or moved with partitions.
@@ -363,6 +365,7 @@ def fold_schema_history(
         if identity not in applied:
             applied.add(identity)
             fold.apply(event)
+    fold.see_rows("~")
     fold.add_described_tables()
     return SchemaHistory(tuple(fold.versions), tuple(fold.not_applied))
 
@@ -488,13 +491,20 @@ class _Key:
 
 @dataclass(slots=True)
 class _Table:
-    """A table at the present point of the fold."""
+    """A table at the present point of the fold.
+
+    Attributes:
+        follows_rows: Its columns are what its rows name: no DDL has told more.
+        has_other_columns: It may have columns that rows do not name, virtual ones.
+    """
 
     uid: str
     database: str
     table: str
     is_complete: bool = True
     has_unknown_beginning: bool = False
+    follows_rows: bool = False
+    has_other_columns: bool = False
     is_dropped: bool = False
     columns: list[SchemaColumn] = field(default_factory=list)
     keys: list[_Key] = field(default_factory=list)
@@ -629,9 +639,8 @@ class _Fold:
         for schema in sorted(described, key=lambda schema: schema.version):
             name = (schema.database, schema.table)
             self._described.setdefault(name, []).append(schema)
-        self._seen: dict[tuple[str, str], list[SeenSchema]] = {}
-        for row in sorted(seen, key=lambda row: row.sequence):
-            self._seen.setdefault((row.database, row.table), []).append(row)
+        self._rows = sorted(seen, key=_row_order, reverse=True)
+        self._seen = list(self._rows)
         self._live: dict[tuple[str, str], _Table] = {}
         self._dropped: dict[tuple[str, str], _Table] = {}
         # When a name became free, which tells a later unknown table from the old one.
@@ -640,7 +649,8 @@ class _Fold:
         self._event = DdlEvent("", "", "", "")
 
     def apply(self, event: DdlEvent) -> None:
-        """Apply one event."""
+        """Apply one event, after the rows before it."""
+        self.see_rows(event.sequence)
         self._event = event
         self._changes = {}
         statement = event.statement or parse_ddl(event.sql, event.database)
@@ -656,19 +666,47 @@ class _Fold:
             self._close_version(change)
 
     def add_described_tables(self) -> None:
-        """Add the tables that are described, or have rows, and that no DDL named.
+        """Add the tables that are described and that no DDL named.
 
-        Such a table may have the name of one that is gone.
+        Such a table may have the name of one that is gone; so may one with rows.
         """
         named = {(version.database, version.table) for version in self.versions}
         for name in sorted(self._described.keys() - self._live.keys()):
             self._event = DdlEvent("", *name, "")
             if name not in named or self._description(name) is not None:
                 self._unknown_table(TableName(*name))
-        for name in sorted(self._seen.keys() - self._live.keys()):
-            if rows := self._rows_since_freed(name):
-                self._event = DdlEvent(rows[-1].sequence, *name, "")
+        for name in sorted(self._freed.keys() - self._live.keys()):
+            if self._row_since(self._freed[name], name) is not None:
                 self._unknown_table(TableName(*name))
+        for name, table in self._live.items():
+            if table.is_complete or not table.follows_rows:
+                continue
+            last = self.versions[table.last_index or 0].valid_from_sequence or ""
+            row = self._row_since(last, name)
+            if row is not None:
+                _fill_as_seen(table, row)
+                self._add_version(table, sequence=last + "~", ddl=None)
+
+    def see_rows(self, until: str) -> None:
+        """Take up what rows tell of tables, up to a sequence, this included."""
+        while self._rows and self._rows[-1].sequence <= until:
+            row = self._rows.pop()
+            name = (row.database, row.table)
+            self._event = DdlEvent(row.sequence, *name, "")
+            table = self._live.get(name)
+            if table is None and row.sequence > self._freed.get(name, ""):
+                table = self._begun_before(name)
+                _fill_as_seen(table, row)
+                self._add_version(table, sequence=self._freed.get(name), ddl=None)
+            elif table is not None and table.follows_rows:
+                before = table.columns, table.key()
+                _fill_as_seen(table, row)
+                if (table.columns, table.key()) != before:
+                    since = _just_before(row.sequence)
+                    key_changed = bool(before[0]) and table.key() != before[1]
+                    self._add_version(
+                        table, sequence=since, ddl=None, key_changed=key_changed
+                    )
 
     def _guarded(self, step: Callable[[], None]) -> None:
         """Take a step; write down why if it concerns no known table."""
@@ -759,31 +797,37 @@ class _Fold:
 
     def _unknown_table(self, name: TableName) -> _Table:
         """Begin a table that was there before the topic began."""
-        database, table_name = self._as_named_by_event(name)
-        freed = self._freed.get((database, table_name))
-        uid = f"{database}.{table_name}@{'' if freed is None else 'after ' + freed}"
-        table = _Table(
-            uid, database, table_name, is_complete=False, has_unknown_beginning=True
-        )
+        table = self._begun_before(self._as_named_by_event(name))
         schema = self._description(table.name)
-        seen = self._rows_since_freed(table.name)
+        row = self._row_since(self._freed.get(table.name, ""), table.name)
         if schema is not None:
             _fill_as_described(table, schema)
-        elif seen:
-            seen = [row for row in seen if row.sequence <= self._event.sequence]
-            if not seen:
-                raise _NotAppliedError("No row of the table came before it")
-            _fill_as_seen(table, seen[0])
-        self._live[table.name] = table
-        self._add_version(table, sequence=freed, ddl=None)
-        for row in seen[1:] if schema is None else ():
+        elif row is not None:
             _fill_as_seen(table, row)
-            self._add_version(table, sequence=_just_before(row.sequence), ddl=None)
+        self._add_version(table, sequence=self._freed.get(table.name), ddl=None)
         return table
 
-    def _rows_since_freed(self, name: tuple[str, str]) -> list[SeenSchema]:
-        freed = self._freed.get(name, "")
-        return [row for row in self._seen.get(name, []) if row.sequence > freed]
+    def _row_since(self, sequence: str, name: tuple[str, str]) -> SeenSchema | None:
+        """Return what rows of a name have told before and go on to tell."""
+        return next(
+            (
+                row
+                for row in self._seen
+                if (row.database, row.table) == name
+                and row.sequence <= sequence < row.last_sequence
+            ),
+            None,
+        )
+
+    def _begun_before(self, name: tuple[str, str]) -> _Table:
+        """Return a new live table of that name, of which nothing is known yet."""
+        freed = self._freed.get(name)
+        uid = ".".join(name) + f"@{'' if freed is None else 'after ' + freed}"
+        table = _Table(
+            uid, *name, is_complete=False, has_unknown_beginning=True, follows_rows=True
+        )
+        self._live[name] = table
+        return table
 
     def _description(self, name: tuple[str, str]) -> DescribedSchema | None:
         """Return what is told of a table that was there before its first DDL."""
@@ -848,6 +892,8 @@ class _Fold:
 
     def _close_version(self, change: _Change) -> None:
         table = change.table
+        # Until its first row comes, a DDL may have named some of its columns only.
+        table.follows_rows = table.follows_rows and not table.is_complete
         is_first = table.versions == 0
         key_changed = not is_first and table.key()[1] != change.key_before
         if key_changed:
@@ -953,6 +999,7 @@ class _Fold:
             return
         if original is None:
             table.is_complete = False
+            table.follows_rows = True
             change.reason = "The table after LIKE was never seen"
             return
         table.is_complete = original.is_complete
@@ -1161,17 +1208,32 @@ def _fill_as_seen(table: _Table, schema: SeenSchema) -> None:
     """
     table.is_complete = True
     table.has_unknown_beginning = False
-    known = {column.name: column.column_id for column in table.columns}
+    table.has_other_columns = True
+    known = {column.name: column for column in table.columns}
     table.columns = []
     for name, text in schema.column_types.items():
-        column_id = known.get(name)
-        if column_id is None:
-            column_id = table.next_column_id
+        column = known.get(name)
+        if column is None:
+            column = SchemaColumn(table.next_column_id, name, "")
             table.next_column_id += 1
-        table.columns.append(SchemaColumn(column_id, name, str(_type(text))))
+        kept = msgspec.structs.replace(column, type=_type_of_row(text))
+        table.columns.append(kept)
     table.keys = []
     if schema.primary_key:
         table.add_key(DdlKey("primary", "PRIMARY", schema.primary_key))
+
+
+def _type_of_row(text: str) -> str:
+    """Return a type that a message names; what can not be read after it is left out."""
+    try:
+        return str(_type(text))
+    except ValueError:
+        base = re.match(r"\w+", text)
+        return str(_type(base[0] if base else text))
+
+
+def _row_order(row: SeenSchema) -> tuple[str, bytes]:
+    return row.sequence, msgspec.json.encode(row)
 
 
 def _just_before(sequence: str) -> str:
@@ -1263,7 +1325,7 @@ def _named_column(change: _Change, name: str) -> SchemaColumn | None:
     """
     table = change.table
     column = change.column_of(name)
-    if column is None and table.is_complete:
+    if column is None and table.is_complete and not table.has_other_columns:
         change.unknown(f"Column `{name}` is not among the known ones")
     elif column is None:
         column = SchemaColumn(table.next_column_id, name, "")
@@ -1409,8 +1471,10 @@ def _type(text: str) -> MySqlType:
 def _is_open(text: str) -> bool:
     """Whether a type lacks parameters that say what a value means."""
     known = _type(text)
-    return (known.base == "decimal" and known.scale is None) or (
-        known.base in {"enum", "set"} and not known.elements
+    return (
+        (known.base == "decimal" and known.scale is None)
+        or (known.base == "bit" and known.length is None)
+        or (known.base in {"enum", "set"} and not known.elements)
     )
 
 

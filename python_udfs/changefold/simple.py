@@ -227,7 +227,7 @@ def _read_row_fields(message: SimpleMessage, fields: Json) -> None:
     message.commit_ts = read_int64(fields, "commitTs")
     message.build_ts_ms = read_int64(fields, "buildTs")
     message.schema_version = read_int64(fields, "schemaVersion")
-    require_full_row(fields, "handleKeyOnly", "$")
+    require_full_row(fields, "handleKeyOnly", "$", str(message.event_type))
     _require_intact_row(fields)
 
 

@@ -103,13 +103,6 @@ class TableShape:
     unknown_since: dict[str, str] = field(default_factory=dict)
     versions: list[dict[str, Any]] = field(default_factory=list)
 
-    def is_named(self, database: str, table: str) -> bool:
-        """Whether its changes bear a name, at any time."""
-        return (database, table) in {
-            (self.database, self.table),
-            *((name.database, name.table) for name in self.names),
-        }
-
 
 @dataclass(frozen=True)
 class _Life:
@@ -142,6 +135,16 @@ class _Life:
     def key(self) -> list[str]:
         """Names of the columns that told its rows apart at last."""
         return list(self.versions[-1]["key_columns"])
+
+    @property
+    def has_columns(self) -> bool:
+        """Whether its columns are known: not if only a DDL named it, and no row came."""
+        first = self.versions[0]
+        is_blank = first["ddl_sql"] is None and not first["columns"]
+        return any(
+            version["columns"] and (not is_blank or version["ddl_sql"] is None)
+            for version in self.versions
+        )
 
     def names(self) -> list[TableName]:
         """Return its names, in order; the DROP of a table takes its name."""
@@ -195,9 +198,7 @@ def shapes_from_versions(versions: list[dict[str, Any]]) -> list[TableShape]:
     groups: dict[tuple[str, str], list[list[_Life]]] = {}
     past: list[list[_Life]] = []
     for life in sorted(lives, key=lambda life: life.end):
-        columns = [column for version in life.versions for column in version["columns"]]
-        if not columns or any(not column["type"] for column in columns):
-            # It is gone, or known by a DDL only: no row of it came.
+        if not life.has_columns:
             continue
         last = life.versions[-1]
         group = groups.setdefault((last["source_database"], last["source_table"]), [])
@@ -245,6 +246,11 @@ def _shape_of_lives(
         _add_partition_changes(shape, life, by_uid)
     if not shape.key_columns:
         _doubt_rewritten_copies(shape)
+    for arrival in shape.arrivals:
+        if not arrival.shape.key_columns:
+            shape.unknown_since[arrival.at] = (
+                "How many equal rows came from a table without a key is not known"
+            )
     return shape
 
 
@@ -255,8 +261,8 @@ def _doubt_rewritten_copies(shape: TableShape) -> None:
         at = version["valid_from_sequence"]
         if at in rewritten:
             shape.unknown_since[at] = (
-                f"{version['ddl_sql']}: the table has no key, so what it made of rows "
-                "that are changed later is not known"
+                f"{version['ddl_sql']}: the table has no key, so which of its rows "
+                "this concerns is not known"
             )
 
 
@@ -372,6 +378,9 @@ def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
         previous_uid = version["table_uid"]
         present = set()
         for column in version["columns"]:
+            if not column["type"]:
+                # A DDL named it before its first row; the row tells the type.
+                continue
             if column["generated"] == "virtual":
                 virtual[column["name"]] = None
             else:

@@ -18,6 +18,7 @@ import yaml
 from rich.console import Console
 
 from changefold_tools import compare
+from changefold_tools.cut_down import CutDown, CutDownChange
 from changefold_tools.export import export_tables
 from changefold_tools.midstream import Midstream, PendingChange
 from changefold_tools.models import update_models, write_models
@@ -199,7 +200,7 @@ def declare_topics(project: Path, topics: list[dict[str, Any]]) -> None:
 
 def build_recording(
     recording: Recording, project: Path, *, runs: int, export: Path
-) -> list[PendingChange]:
+) -> NotApplied:
     """Build a recording in a scratch project and export its tables.
 
     Args:
@@ -209,7 +210,7 @@ def build_recording(
         export: Folder for ``current.ndjson`` and ``history.ndjson``.
 
     Returns:
-        What waits for its schema at the end.
+        What is not in the tables at the end.
     """
     lines = recording.lines()
     with scratch_project(project) as copy:
@@ -226,7 +227,28 @@ def build_recording(
             if update_models(copy, _SCHEMA, check=False).written:
                 run_dbt([command, "--quiet"], copy)
         export_tables(spark_session(), _SCHEMA, export)
-        return _pending(spark_session())
+        return NotApplied(_pending(spark_session()), _cut_down(spark_session()))
+
+
+@dataclass(frozen=True)
+class NotApplied:
+    """Changes of a recording that are not in the tables.
+
+    Attributes:
+        pending: They wait for their schema.
+        cut_down: Their rows were too large: the messages hold the key only.
+    """
+
+    pending: list[PendingChange]
+    cut_down: list[CutDownChange]
+
+
+def _cut_down(spark: SparkSession) -> list[CutDownChange]:
+    rows = spark.sql(
+        f"select value from `{_SCHEMA}`.quarantined_messages "  # our own schema
+        "where error_class in ('key_only_message', 'claim_check_message') order by all"
+    ).collect()
+    return [CutDownChange.from_message(bytes(row.value)) for row in rows]
 
 
 def _pending(spark: SparkSession) -> list[PendingChange]:
@@ -263,7 +285,7 @@ def verify(
     console = console or Console()
     with tempfile.TemporaryDirectory(prefix="changefold-export-") as name:
         folder = export or Path(name)
-        pending = build_recording(recording, project, runs=runs, export=folder)
+        left = build_recording(recording, project, runs=runs, export=folder)
         console.print(f"{recording.folder.name} / {recording.variant}, {runs} run(s)")
         truth = compare.load_truth(recording.folder)
         schemas = compare.load_schemas(recording.folder)
@@ -277,8 +299,10 @@ def verify(
         midstream = None
         if recording.begins_in_the_middle and not has_es:
             visible = compare.load_truth(recording.folder, visible=True)
-            midstream = Midstream(visible, truth, built, pending, schemas)
+            midstream = Midstream(visible, truth, built, left.pending, schemas)
             truth = midstream.truth
+        cut_down = CutDown(truth, built["current"], left.cut_down, schemas)
+        truth, built["current"] = cut_down.truth, cut_down.current
         results = compare.compare_final(
             truth.final, built["current"], schemas, known_differences=known
         )
@@ -286,15 +310,25 @@ def verify(
             results += compare.compare_history(
                 truth.history, built["history"], schemas, by=by
             )
+        cut_down.add_to(results)
         if midstream is not None:
             midstream.add_to(results)
-        waiting = Counter(f"{change.database}.{change.table}" for change in pending)
+        waiting = Counter(
+            f"{change.database}.{change.table}" for change in left.pending
+        )
+        keys_only = Counter(
+            f"{change.database}.{change.table}" for change in left.cut_down
+        )
         for remark in [
             *truth.remarks,
             *(
                 f"pending {table}: {count} changes wait for a schema that no message "
                 "describes."
                 for table, count in waiting.items()
+            ),
+            *(
+                f"quarantined {table}: {count} messages hold the key of a row only."
+                for table, count in keys_only.items()
             ),
         ]:
             console.print(remark, highlight=False, markup=False)

@@ -597,6 +597,16 @@ def test_a_message_without_the_full_row_names_the_option(
     assert decode(change(UPDATE, _tidb={"commitTs": 1} | nothing)).event_kind == "row"
 
 
+def test_a_delete_with_its_key_only_is_enough() -> None:
+    extension = {
+        "commitTs": 1,
+        "onlyHandleKey": True,
+        "claimCheckLocation": "file:///a",
+    }
+    message = decode(change(DELETE, _tidb=extension))
+    assert (message.event_kind, message.event_type) == ("row", "DELETE")
+
+
 # -------------------------------------------------------------------------- batches
 
 

@@ -355,3 +355,22 @@ def test_a_table_whose_rows_a_ddl_moved_unseen_says_so_in_its_metadata() -> None
     assert reason.endswith("as how the table is partitioned was never seen")
     assert reason in model["description"]
     assert "ended_where" not in tables.history()
+
+
+def test_a_table_that_only_a_ddl_named_gets_no_model() -> None:
+    blank = _version("", [], ddl_sql=None)
+    named = _version("2", [_column(1, "c", "int")])
+    assert shapes_from_versions([blank, named]) == []
+    filled = _version(
+        "3~", [_column(1, "c", "int"), ID | {"column_id": 2}], ddl_sql=None
+    )
+    (shape,) = shapes_from_versions([blank, named, filled])
+    assert list(shape.columns) == ["c", "id"]
+
+
+def test_rows_from_a_table_without_a_key_leave_the_count_in_doubt() -> None:
+    unkeyed = _version("", [ID], key_columns=[], ddl_sql=None)
+    keyed = _version("5", [ID], key_changed=True)
+    shapes = shapes_from_versions([unkeyed, keyed])
+    (shape,) = (shape for shape in shapes if not shape.is_past)
+    assert list(shape.unknown_since) == ["5"]

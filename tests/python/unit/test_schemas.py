@@ -652,8 +652,16 @@ def test_folding_crosses_json_with_statements_parsed_before_or_not() -> None:
 # --- Tables that were there before the topic began --------------------------------
 
 
-def seen(number: int, **column_types: str) -> SeenSchema:
-    return SeenSchema("db", "t", sequence(number), column_types, ("id",))
+def seen(
+    number: int, table: str = "t", last: int | None = None, **column_types: str
+) -> SeenSchema:
+    """What rows tell from one sequence on, up to the last one that does."""
+    until = sequence(last or number)
+    return SeenSchema("db", table, sequence(number), until, column_types, ("id",))
+
+
+def at(number: int, sql: str, table: str = "t") -> DdlEvent:
+    return DdlEvent(sequence(number), "db", table, sql)
 
 
 def test_a_table_without_its_create_has_the_columns_of_its_first_row() -> None:
@@ -667,10 +675,81 @@ def test_a_table_without_its_create_has_the_columns_of_its_first_row() -> None:
     assert second.key_columns == ("id",)
 
 
-def test_a_ddl_before_the_first_row_of_its_table_concerns_no_row() -> None:
-    (event,) = events("ALTER TABLE t ADD COLUMN c INT")
-    (only,) = fold_schemas([event], seen=[seen(5, id="int", c="int")])
-    assert (types(only), only.ddl) == ({"id": "int", "c": "int"}, None)
+def test_a_table_that_a_ddl_names_first_has_the_columns_of_its_first_row() -> None:
+    ddl = [at(4, "ALTER TABLE t ADD COLUMN c INT")]
+    versions = fold_schemas(ddl, seen=[seen(5, id="int", c="int")])
+    assert [version.is_complete for version in versions] == [False, False, True]
+    assert types(versions[-1]) == {"id": "int", "c": "int"}
+    assert versions[-1].columns[1].column_id == versions[1].columns[0].column_id
+
+
+@pytest.mark.parametrize(
+    "ddl",
+    [
+        "RENAME TABLE t TO u",
+        "CREATE TABLE u LIKE t",
+        "ALTER TABLE t RENAME TO u, ADD COLUMN c INT",
+    ],
+)
+def test_a_name_given_by_a_ddl_to_an_unseen_table_has_the_columns_of_its_rows(
+    ddl: str,
+) -> None:
+    rows = [seen(12, "u", id="int", a="int", c="int")]
+    versions = fold_schemas([at(10, ddl, "u")], seen=rows)
+    assert types(versions[-1]) == {"id": "int", "a": "int", "c": "int"}
+    assert (versions[-1].table, versions[-1].key_columns) == ("u", ("id",))
+
+
+def test_a_ddl_finds_the_tables_that_only_rows_have_shown() -> None:
+    (_, dropped) = fold_schemas(
+        [at(10, "DROP DATABASE db", "")], seen=[seen(5, id="int")]
+    )
+    assert (dropped.is_dropped, dropped.row_effect) == (True, "close_all")
+    rows = [seen(5, id="int"), SeenSchema("d2", "u", sequence(12), sequence(12), {})]
+    renamed = DdlEvent(sequence(10), "d2", "u", "RENAME TABLE t TO d2.u")
+    versions = fold_schemas([renamed], seen=rows)
+    assert {version.table_uid for version in versions} == {"db.t@"}
+
+
+def test_a_new_key_of_a_table_that_only_rows_have_shown_parts_its_history() -> None:
+    rows = [
+        msgspec.structs.replace(seen(5, id="int"), primary_key=None),
+        seen(12, id="int"),
+    ]
+    by_ddl = fold_schemas([at(10, "ALTER TABLE t ADD PRIMARY KEY (id)")], seen=rows)
+    assert [version.key_changed for version in by_ddl] == [False, True]
+    by_rows = fold_schemas([], seen=rows)
+    assert [version.key_changed for version in by_rows] == [False, True]
+
+
+def test_rows_that_go_on_under_a_name_that_was_given_away_are_another_table() -> None:
+    swap = [
+        at(10, "RENAME TABLE t TO tmp", "tmp"),
+        at(10, "RENAME TABLE u TO t", "t"),
+        at(10, "RENAME TABLE tmp TO u", "u"),
+    ]
+    rows = [seen(5, last=12, id="int"), seen(12, "u", id="int")]
+    last_names = {
+        version.table: types(version)
+        for version in fold_schemas(swap, seen=rows)
+        if version.valid_to_sequence is None
+    }
+    assert last_names == {"t": {"id": "int"}, "u": {"id": "int"}}
+
+
+def test_a_table_made_anew_is_no_table_of_unknown_beginning() -> None:
+    ddl = [
+        at(1, "CREATE TABLE t (id INT PRIMARY KEY)"),
+        at(10, "DROP TABLE t"),
+        at(20, "CREATE TABLE t (id INT PRIMARY KEY)"),
+    ]
+    versions = fold_schemas(ddl, seen=[seen(5, last=25, id="int")])
+    assert [version.row_effect for version in versions] == ["none", "close_all", "none"]
+
+
+def test_a_type_with_a_word_that_is_not_known_is_read_by_its_base() -> None:
+    (version,) = fold_schemas([], seen=[seen(5, id="int(11) auto_increment")])
+    assert types(version) == {"id": "int"}
 
 
 def test_rows_with_other_columns_without_a_ddl_make_another_version() -> None:

@@ -558,10 +558,21 @@ def test_an_unknown_event_type_is_refused(type_: str) -> None:
 def test_a_row_that_is_cut_down_or_corrupted_is_refused(
     fields: dict[str, Any], error_class: str, path: str, message: str
 ) -> None:
-    for row in (INSERT, UPDATE, DELETE):
+    for row in (INSERT, UPDATE):
         error = error_of(encode(row | fields))
         assert (error.error_class, error.path) == (error_class, path)
         assert error.message.startswith(message)
+
+
+def test_a_delete_that_does_not_agree_with_its_checksum_is_refused() -> None:
+    checksum = {"version": 1, "corrupted": True, "current": 1, "previous": 2}
+    error = error_of(encode(DELETE | {"checksum": checksum}))
+    assert error.error_class == "corrupted_row"
+
+
+def test_a_delete_with_its_key_only_is_enough() -> None:
+    message = decode(change(DELETE, handleKeyOnly=True))
+    assert (message.event_kind, message.event_type) == ("row", "DELETE")
 
 
 def test_recorded_rows_with_a_key_only_are_refused() -> None:
