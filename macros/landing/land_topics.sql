@@ -103,9 +103,9 @@
                 {%- do ddl.append('c' ~ loop.index ~ ' ' ~ type) -%}
             {%- endfor -%}
             {%- set read = run_query(
-                'select from_json(parse_mysql_ddl('
+                'select ddl.understood, ddl.reason from (select from_json(parse_mysql_ddl('
                 ~ sql_text('create table t (' ~ ddl | join(', ') ~ ')')
-                ~ ", ''), 'understood boolean, reason string').*"
+                ~ ", ''), 'understood boolean, reason string') as ddl)"
             ).rows[0] -%}
             {%- if not read[0] -%}
                 {{ exceptions.raise_compiler_error(

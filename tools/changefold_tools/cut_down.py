@@ -124,6 +124,8 @@ class CutDown:
         return kept
 
     def _is_stale(self, line: Line) -> bool:
+        if not self._stale:
+            return False
         columns = self._schemas[line["database"], line["table"]].key_columns
         pk = {name: line["row"].get(name) for name in columns}
         return _key(line["database"], line["table"], pk) in self._stale

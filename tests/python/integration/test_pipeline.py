@@ -205,6 +205,7 @@ def test_the_balance_holds_with_bad_messages(outcome: Outcome) -> None:
         ({"partitions": 0}, "expected `partitions` to be the number of partitions"),
         ({"colour": "red"}, "unknown key `colour`"),
         ({"files": []}, "expected either `files`"),
+        ({"types": {"db.t": {"c": 7}}}, "expected `types` to map `database.table`"),
     ],
 )
 def test_a_wrong_declaration_stops_dbt_with_the_var_in_the_sentence(
@@ -226,7 +227,7 @@ def test_a_wrong_declaration_stops_dbt_with_the_var_in_the_sentence(
     assert "var `topics`" in printed
 
 
-def test_missing_files_and_too_few_partitions_stop_the_run(
+def test_missing_files_too_few_partitions_and_an_unknown_type_stop_the_run(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     with scratch_project(PROJECT) as folder:
@@ -237,6 +238,11 @@ def test_missing_files_and_too_few_partitions_stop_the_run(
         assert "declared with `partitions: 1`" in " ".join(
             capfd.readouterr().out.split()
         )
+        pipeline.declare("topic", partitions=2, types={"db.t": {"c": "enmu('a')"}})
+        with pytest.raises(DbtFailedError):
+            pipeline.dbt("run")
+        printed = " ".join(capfd.readouterr().out.split())
+        assert "expected `types` of `db.t` to be MySQL types" in printed
         (folder / "messages" / "topic_1.ndjson").unlink()
         (folder / "messages").rmdir()
         with pytest.raises(DbtFailedError):
