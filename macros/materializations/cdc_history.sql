@@ -32,6 +32,7 @@
         {%- do set_table_properties(relation, {
             'changefold.batch_id': cut.get('batch_id', 0),
             'changefold.cut_sequence': cut.get('cut_sequence') or '',
+            'changefold.last_sequence': last_sequence_of_table(),
             'changefold.shape': state.shape,
         }) -%}
     {%- endif -%}

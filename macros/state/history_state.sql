@@ -3,8 +3,9 @@
 
     Returns:
         A mapping: is_increment, exists, batch_id and cut_sequence (what is in the table:
-        all changes up to that batch and below that cut), shape (what the table depends
-        on besides its changes), has_unapplied, first_unapplied (the change sequence of
+        all changes up to that batch and below that cut), last_sequence (the highest
+        change sequence among them), shape (what the table depends on besides its
+        changes), has_unapplied, first_unapplied (the change sequence of
         the first change that an increment has to add; empty without one).
 #}
 {% macro history_state() %}
@@ -20,6 +21,7 @@
         'exists': 'changefold.batch_id' in known,
         'batch_id': known.get('changefold.batch_id', 0) | int,
         'cut_sequence': known.get('changefold.cut_sequence', ''),
+        'last_sequence': known.get('changefold.last_sequence', ''),
         'shape': shape,
         'first_unapplied': '',
     } -%}
@@ -67,6 +69,10 @@
     Condition: the change is not in this history table yet; true for every change when
     the table is being rebuilt.
 
+    Without commit timestamps a change can come after a later one. Then the later ones
+    count too, as a DELETE that found no row has left nothing in the table: to apply a
+    change again changes nothing.
+
     Returns:
         A condition on batch_id, commit_ts and change_sequence.
 #}
@@ -74,6 +80,12 @@
     {%- set state = history_state() -%}
     {%- if not execute or not state.is_increment -%}
         {{ return('true') }}
+    {%- endif -%}
+    {%- if '.' in state.first_unapplied -%}
+        {{ return(
+            '(' ~ _is_unapplied(state) ~ " or change_sequence >= '"
+            ~ state.first_unapplied ~ "')"
+        ) }}
     {%- endif -%}
     {{ _is_unapplied(state) }}
 {%- endmacro %}
@@ -99,9 +111,16 @@
 {% endmacro %}
 
 
-{# Whether the table has a version that begins or ends where the first change lies, or
-    after it: copies of equal rows are numbered in order. #}
+{#
+    Whether a change at the place of the first one to apply, or after it, is in the table:
+    copies of equal rows are numbered in order.
+
+    By the note of what was applied, and by the versions: a kill can part the two.
+#}
 {% macro _is_late(state) %}
+    {%- if state.last_sequence >= state.first_unapplied -%}
+        {{ return(true) }}
+    {%- endif -%}
     {%- set rows = adapter.query_once(
         'select max(greatest(_cdc_valid_from_sequence, _cdc_valid_to_sequence)) as last_sequence'
         ~ ' from ' ~ this,
@@ -181,17 +200,11 @@
 
 {# Whether the change log holds anything that a state of the history table lacks. #}
 {% macro _has_unapplied(state) %}
-    {%- set relation = built_relation('source_tables') -%}
-    {%- if not relation -%}
+    {%- if not built_relation('source_tables') -%}
         {{ return(true) }}
     {%- endif -%}
-    {%- set rows = adapter.query_once(
-        'select kafka_topic, source_database, source_table, last_batch_id, last_sequence'
-        ~ ' from ' ~ relation,
-        snapshot_id(relation)
-    ) -%}
     {%- set found = [] -%}
-    {%- for row in rows if bears_name(row) and (
+    {%- for row in _source_tables() if bears_name(row) and (
         row.last_batch_id | int > state.batch_id
         or ('.' not in row.last_sequence and row.last_sequence >= state.cut_sequence)
     ) -%}
@@ -227,4 +240,33 @@
         {%- do versions.append(row.schema_version) -%}
     {%- endfor -%}
     {{ return(versions) }}
+{% endmacro %}
+
+
+{#
+    The highest change sequence of the model's table that `source_tables` has counted.
+
+    Returns:
+        A text; empty without a change.
+#}
+{% macro last_sequence_of_table() %}
+    {%- set sequences = [''] -%}
+    {%- for row in _source_tables() if bears_name(row) -%}
+        {%- do sequences.append(row.last_sequence) -%}
+    {%- endfor -%}
+    {{ return(sequences | max) }}
+{% endmacro %}
+
+
+{# The rows of the model `source_tables`, once for each state of it. #}
+{% macro _source_tables() %}
+    {%- set relation = built_relation('source_tables') -%}
+    {%- if not relation -%}
+        {{ return([]) }}
+    {%- endif -%}
+    {{ return(adapter.query_once(
+        'select kafka_topic, source_database, source_table, last_batch_id, last_sequence'
+        ~ ' from ' ~ relation,
+        snapshot_id(relation)
+    )) }}
 {% endmacro %}
