@@ -28,7 +28,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import date
 from decimal import Decimal, InvalidOperation
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final, NamedTuple, TypeAlias, Union
 from uuid import UUID
 
@@ -50,10 +50,20 @@ from changefold.strict_json import (
 __all__ = [
     "UNAVAILABLE",
     "Column",
+    "Convert",
     "RowShape",
+    "boolean_text",
+    "date_text",
+    "decimal_text",
+    "integer_text",
+    "iso_text",
     "loose_texts",
+    "plain_text",
     "read_columns",
     "row_shape",
+    "time_text",
+    "timestamp_text",
+    "value_text",
 ]
 
 UNAVAILABLE: Final = "__debezium_unavailable_value"
@@ -149,10 +159,9 @@ class RowShape(NamedTuple):
                 unavailable.append(name)
             else:
                 try:
-                    node = convert(value)
+                    texts[name] = _as_text(convert(value))
                 except _MismatchError as error:
                     raise _mismatch(error, member_path(path, name)) from None
-                texts[name] = node if isinstance(node, str) else json_text(node)
         if seen != len(row):
             texts |= self._others(row, path)
         return texts, unavailable
@@ -168,6 +177,10 @@ class RowShape(NamedTuple):
                 f"Expected a column of the schema, got `{shorten(others[0])}`",
             )
         return {name: _loose(row[name]) for name in others}
+
+
+def _as_text(node: Node) -> str:
+    return node if isinstance(node, str) else json_text(node)
 
 
 def _no_value(row: Json, name: str, path: str) -> CdcDecodeError:
@@ -353,7 +366,7 @@ def _leaf(
     """Return how a value with nothing within is read."""
     kind = logical.rpartition(".")[2]
     if type_ == "bytes" and kind == "Decimal":
-        return _decimal(_parameter(parameters, "scale", path))
+        return partial(decimal_text, _parameter(parameters, "scale", path))
     if type_ == "bytes" and kind == "Bits":
         return _bits(_parameter(parameters, "length", path))
     if kind in _LOGICAL.get(type_, {}):
@@ -480,7 +493,31 @@ def loose_texts(
 
 def _loose(value: object) -> str | None:
     node = _loose_node(value)
-    return node if node is None or isinstance(node, str) else json_text(node)
+    return node if node is None else _as_text(node)
+
+
+def value_text(value: object, column: Column | None, placeholder: str) -> str | None:
+    """Return the text of one value, by itself.
+
+    Args:
+        value: The value, parsed by `strict_tokens`; not null.
+        column: Its column; ``None`` for a value of unknown type.
+        placeholder: The text that stands for an unavailable value.
+
+    Returns:
+        The text; ``None`` if the value is unavailable.
+
+    Raises:
+        CdcDecodeError: If the value is not of its type.
+    """
+    if column is None:
+        return None if _is_marker(value, placeholder) else _loose(value)
+    if value in column.markers:
+        return None
+    try:
+        return _as_text(column.convert(value))
+    except _MismatchError as error:
+        raise _mismatch(error, column.name) from None
 
 
 def _loose_node(value: object) -> Node | None:
@@ -513,11 +550,9 @@ def _whole(value: object, expected: str, bits: int = 64) -> int:
     raise _MismatchError(expected, value)
 
 
-def _integer(bits: int) -> Convert:
-    def convert(value: object) -> str:
-        return str(_whole(value, f"`int{bits}`", bits))
-
-    return convert
+def integer_text(bits: int, value: object) -> str:
+    """Return the digits of an integer of so many bits."""
+    return str(_whole(value, f"`int{bits}`", bits))
 
 
 def _unsigned_bigint(value: object) -> str:
@@ -525,13 +560,15 @@ def _unsigned_bigint(value: object) -> str:
     return str(_whole(value, "`int64`") % (1 << 64))
 
 
-def _boolean(value: object) -> str:
+def boolean_text(value: object) -> str:
+    """Return the word of a bool."""
     if isinstance(value, bool):
         return "true" if value else "false"
     raise _MismatchError("`bool`", value)
 
 
-def _text(value: object) -> str:
+def plain_text(value: object) -> str:
+    """Return a text as it came."""
     if type(value) is str:
         return value
     raise _MismatchError("`str`", value)
@@ -576,18 +613,15 @@ _SCALE_BITS: Final = 11
 _MAX_SCALE: Final = 1000
 
 
-def _decimal(scale: int) -> Convert:
+def decimal_text(scale: int, value: object) -> str:
+    """Return the digits of a Decimal, of which so many come after the point."""
+    if isinstance(value, NumberToken):
+        return _decimal_number(value, scale)
+    text = _scaled(_unscaled(value), scale)
     # Such values come multiplied by 10 to the power of the wrong scale: right, but with
     # a thousand zeros.
     is_wrapped = scale > _MAX_SCALE
-
-    def convert(value: object) -> str:
-        if isinstance(value, NumberToken):
-            return _decimal_number(value, scale)
-        text = _scaled(_unscaled(value), scale)
-        return text.rstrip("0").rstrip(".") if is_wrapped and "." in text else text
-
-    return convert
+    return text.rstrip("0").rstrip(".") if is_wrapped and "." in text else text
 
 
 def _unscaled(value: object) -> int:
@@ -722,29 +756,26 @@ def _clock_text(nanos: int, digits: int) -> str:
     return f"{hour:02d}:{minute:02d}:{second:02d}.{part}"
 
 
-def _date(value: object) -> str:
+def date_text(value: object) -> str:
+    """Return the date of a number of days."""
     days = _whole(value, "days as `int32`", 32)
     return _INFINITE_DAYS.get(days) or _day_text(days)
 
 
-def _time(unit: int, digits: int, bits: int) -> Convert:
-    def convert(value: object) -> str:
-        count = _whole(value, f"`int{bits}`", bits)
-        sign = "-" if count < 0 else ""
-        return sign + _clock_text(abs(count) * unit, digits)
-
-    return convert
+def time_text(unit: int, digits: int, bits: int, value: object) -> str:
+    """Return the time of day that is so many units, of `unit` nanoseconds each."""
+    count = _whole(value, f"`int{bits}`", bits)
+    sign = "-" if count < 0 else ""
+    return sign + _clock_text(abs(count) * unit, digits)
 
 
-def _timestamp(unit: int, digits: int) -> Convert:
-    def convert(value: object) -> str:
-        count = _whole(value, "`int64`")
-        if count * unit in _INFINITE_NANOS:
-            return _INFINITE_NANOS[count * unit]
-        days, nanos = divmod(count * unit, _DAY)
-        return f"{_day_text(days)} {_clock_text(nanos, digits)}"
-
-    return convert
+def timestamp_text(unit: int, digits: int, value: object) -> str:
+    """Return the moment so many units after 1970, of `unit` nanoseconds each."""
+    count = _whole(value, "`int64`")
+    if count * unit in _INFINITE_NANOS:
+        return _INFINITE_NANOS[count * unit]
+    days, nanos = divmod(count * unit, _DAY)
+    return f"{_day_text(days)} {_clock_text(nanos, digits)}"
 
 
 _ISO_DATE: Final = r"(?P<year>[+-]?[0-9]{4,9})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
@@ -762,43 +793,37 @@ _ISO: Final = {
 }
 
 
-def _iso(kind: str) -> Convert:
-    """Return how an ISO 8601 text is read; what has no zone may be marked with a Z."""
-    is_zoned = kind.startswith("zoned")
-    has_date = kind not in {"time", "zoned time"}
-    has_time = kind != "date"
-    match_text = _ISO[kind].fullmatch
+def iso_text(kind: str, value: object) -> str:
+    """Return what an ISO 8601 text says; what has no zone may be marked with a Z."""
     expected = f"a {kind} in the form of ISO 8601"
-
-    def convert(value: object) -> str:
-        if type(value) is not str:
-            raise _MismatchError(expected, value)
-        match = match_text(value)
-        if match is None:
-            if value in {"infinity", "-infinity"}:
-                return value
-            raise _MismatchError(expected, value)
-        parts = match.groupdict()
-        days = nanos = 0
-        if has_date:
-            try:
-                days = _days(int(parts["year"]), int(parts["month"]), int(parts["day"]))
-            except ValueError:
-                raise _MismatchError(expected, value) from None
-        if not has_time:
-            return _day_text(days)
-        nanos = _clock(parts)
-        if nanos < 0:
-            raise _MismatchError(expected, value)
-        if is_zoned:
-            shift, nanos = divmod(nanos - _offset(parts["zone"]), _DAY)
-            days += shift
-        text = _clock_text(nanos, 9 if nanos % 1000 else 6)
-        if has_date:
-            text = f"{_day_text(days)} {text}"
-        return text + "Z" if is_zoned else text
-
-    return convert
+    if type(value) is not str:
+        raise _MismatchError(expected, value)
+    match = _ISO[kind].fullmatch(value)
+    if match is None:
+        if value in {"infinity", "-infinity"}:
+            return value
+        raise _MismatchError(expected, value)
+    parts = match.groupdict()
+    days = 0
+    has_date = "year" in parts
+    if has_date:
+        try:
+            days = _days(int(parts["year"]), int(parts["month"]), int(parts["day"]))
+        except ValueError:
+            raise _MismatchError(expected, value) from None
+    if "hour" not in parts:
+        return _day_text(days)
+    nanos = _clock(parts)
+    if nanos < 0:
+        raise _MismatchError(expected, value)
+    is_zoned = kind.startswith("zoned")
+    if is_zoned:
+        shift, nanos = divmod(nanos - _offset(parts["zone"]), _DAY)
+        days += shift
+    text = _clock_text(nanos, 9 if nanos % 1000 else 6)
+    if has_date:
+        text = f"{_day_text(days)} {text}"
+    return text + "Z" if is_zoned else text
 
 
 def _clock(parts: Mapping[str, str | None]) -> int:
@@ -885,35 +910,35 @@ def _within(convert: Convert, value: object, place: str) -> Node | None:
 
 
 _PLAIN: Final[dict[str, Convert]] = {
-    "int8": _integer(8),
-    "int16": _integer(16),
-    "int32": _integer(32),
-    "int64": _integer(64),
+    "int8": partial(integer_text, 8),
+    "int16": partial(integer_text, 16),
+    "int32": partial(integer_text, 32),
+    "int64": partial(integer_text, 64),
     "float": _float,
     "float32": _float,
     "double": _double,
     "float64": _double,
-    "boolean": _boolean,
-    "string": _text,
+    "boolean": boolean_text,
+    "string": plain_text,
     "bytes": _bytes,
 }
 
 # By Connect's type and the last part of the schema's name: Debezium's and Connect's own
 # `Date`, `Time` and `Timestamp` have the same units.
 _LOGICAL: Final[dict[str, dict[str, Convert]]] = {
-    "int32": {"Date": _date, "Time": _time(1_000_000, 6, 32)},
+    "int32": {"Date": date_text, "Time": partial(time_text, 1_000_000, 6, 32)},
     "int64": {
-        "MicroTime": _time(1000, 6, 64),
-        "NanoTime": _time(1, 9, 64),
-        "Timestamp": _timestamp(1_000_000, 6),
-        "MicroTimestamp": _timestamp(1000, 6),
-        "NanoTimestamp": _timestamp(1, 9),
+        "MicroTime": partial(time_text, 1000, 6, 64),
+        "NanoTime": partial(time_text, 1, 9, 64),
+        "Timestamp": partial(timestamp_text, 1_000_000, 6),
+        "MicroTimestamp": partial(timestamp_text, 1000, 6),
+        "NanoTimestamp": partial(timestamp_text, 1, 9),
     },
     "string": {
-        "IsoDate": _iso("date"),
-        "IsoTime": _iso("time"),
-        "IsoTimestamp": _iso("timestamp"),
-        "ZonedTime": _iso("zoned time"),
-        "ZonedTimestamp": _iso("zoned timestamp"),
+        "IsoDate": partial(iso_text, "date"),
+        "IsoTime": partial(iso_text, "time"),
+        "IsoTimestamp": partial(iso_text, "timestamp"),
+        "ZonedTime": partial(iso_text, "zoned time"),
+        "ZonedTimestamp": partial(iso_text, "zoned timestamp"),
     },
 }

@@ -316,14 +316,14 @@ _MAX_CACHED: Final = 256 * 1024
 """Longer schemas are parsed each time, so that the caches stay small."""
 
 
-def _key_schema(text: bytes, placeholder: str) -> RowShape:
+def key_schema(text: bytes, placeholder: str) -> RowShape:
     """Return the shape of a key."""
     if len(text) > _MAX_CACHED:
         return _cached_key_schema.__wrapped__(text, placeholder)
     return _cached_key_schema(text, placeholder)
 
 
-def _value_schema(text: bytes, placeholder: str) -> dict[str, RowShape]:
+def value_schema(text: bytes, placeholder: str) -> dict[str, RowShape]:
     """Return the shapes of the rows of a value, ``before`` and ``after``."""
     if len(text) > _MAX_CACHED:
         return _cached_value_schema.__wrapped__(text, placeholder)
@@ -359,7 +359,7 @@ def _cached_value_schema(text: bytes, placeholder: str) -> dict[str, RowShape]:
 
 
 @lru_cache(maxsize=1024)
-def _given_columns(text: str, placeholder: str) -> RowShape:
+def given_columns(text: str, placeholder: str) -> RowShape:
     document = _parse_at(b'{"columns":' + text.encode() + b"}", "$columns")
     return read_columns(document, placeholder)
 
@@ -440,7 +440,7 @@ def _read_tombstone(
 
 
 def _given(columns: str | None, placeholder: str) -> RowShape | None:
-    return None if columns is None else _given_columns(columns, placeholder)
+    return None if columns is None else given_columns(columns, placeholder)
 
 
 def _read_key(
@@ -467,7 +467,7 @@ def _read_key(
     if part.payload is None:
         return
     if part.schema is not None:
-        texts, _ = _key_schema(part.schema, placeholder).texts(part.payload, part.path)
+        texts, _ = key_schema(part.schema, placeholder).texts(part.payload, part.path)
     elif shape is not None and isinstance(part.payload, dict):
         names = part.payload.keys()
         columns = tuple(column for column in shape.columns if column.name in names)
@@ -490,7 +490,7 @@ def _read_envelope(
     placeholder: str,
 ) -> EventKind:
     payload, path = part.payload, part.path
-    source = _read_source(message, payload, path)
+    source = read_source(message, payload, path)
     op = message.op = read_string(payload, "op", path)
     if op not in {"c", "u", "d", "r", "t", "m"}:
         raise CdcDecodeError(
@@ -519,9 +519,9 @@ def _read_envelope(
         raise missing("str", f"{path}.source.table", source, "table")
     shapes: dict[str, RowShape] = {}
     if part.schema is not None:
-        shapes = _value_schema(part.schema, placeholder)
+        shapes = value_schema(part.schema, placeholder)
     elif columns is not None:
-        shape = _given_columns(columns, placeholder)
+        shape = given_columns(columns, placeholder)
         shapes = {"before": shape, "after": shape}
     shape_of_row = shapes.get("after") or shapes.get("before")
     if shape_of_row is not None:
@@ -582,7 +582,7 @@ def _read_rows(
     message.before, message.after = rows.get("before"), rows.get("after")
 
 
-def _read_source(message: DebeziumMessage, payload: Json, path: str) -> Json:
+def read_source(message: DebeziumMessage, payload: Json, path: str) -> Json:
     """Read where a message comes from, but for its position."""
     source = payload.get("source")
     path = f"{path}.source"
@@ -650,7 +650,7 @@ def _read_transaction(
 
 
 def _read_ddl(message: DebeziumMessage, payload: Json, path: str) -> EventKind:
-    source = _read_source(message, payload, path)
+    source = read_source(message, payload, path)
     message.ts_ms = optional_int(payload, "ts_ms", path)
     _place(message, source, path, is_read=message.is_snapshot, missing="none")
     message.source_database = message.source_database or optional_text(
