@@ -1,15 +1,43 @@
 """Decode Debezium messages a batch at a time, into Arrow.
 
-One by one: the schema, most of a message's bytes, is parsed once and then known by its
-bytes (`debezium`), so what is left of a message is small.
+There are two ways, and they accept the same messages: `debezium.read_debezium` parses
+one message and checks everything; `_Recognised` decodes the changes of rows, and the
+tombstones, that are laid out as Kafka Connect's converter does, all of them at once.
+What it leaves goes the other way.
+
+Why the second accepts only what the first accepts. It takes a message apart into pieces,
+each of which is certain:
+
+- the schema: its bytes are those of one that was parsed (`_Payloads`);
+- the rows, the key, and the envelope from ``source`` on: between their values stand the
+  bytes of an object that was parsed strictly (`json_layouts`);
+- the values: each is one value of JSON, and of the type that its column has
+  (`connect_batches`), or of the form that its field has (`debezium_sources`).
 """
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from changefold.batch_decoder import ERROR_TYPE, as_row
-from changefold.debezium import read_debezium
+from changefold.connect_batches import RowBatch, RowContext, RowGroup
+from changefold.connect_values import UNAVAILABLE, RowShape
+from changefold.debezium import (
+    cut_part,
+    given_columns,
+    key_schema,
+    read_debezium,
+    value_schema,
+)
+from changefold.debezium_sources import SourceBatch
+from changefold.errors import CdcDecodeError
+from changefold.json_documents import JsonDocuments
+from changefold.json_layouts import Layouts, Objects, group_by, signatures
+from changefold.message_batch import Flags, MessageBatch, Places
+from changefold.strict_json import MAX_MESSAGE_BYTES, json_text
 
 __all__ = ["DEBEZIUM_TYPE", "parse_batch"]
 
@@ -73,19 +101,534 @@ def parse_batch(
     Returns:
         One struct of type `DEBEZIUM_TYPE` per record, in the same order.
     """
-    given = [None] * len(values) if columns is None else columns.to_pylist()
-    described: set[str | None] = set()
-    rows: list[dict[str, Any]] = []
-    for key, value, text in zip(
-        keys.cast(pa.binary()).to_pylist(),
-        values.cast(pa.binary()).to_pylist(),
-        given,
-        strict=True,
-    ):
-        message = read_debezium(key, value, text)
-        if message.columns_fingerprint in described:
-            message.columns = None
-        elif message.error is None:
-            described.add(message.columns_fingerprint)
-        rows.append(as_row(message))
-    return pa.array(rows, DEBEZIUM_TYPE)
+    keys, values = keys.cast(pa.binary()), values.cast(pa.binary())
+    if columns is None:
+        columns = pa.nulls(len(values), pa.string())
+    recognised = _Recognised(keys, values, columns)
+    left = np.delete(np.arange(len(values)), recognised.places())
+    chosen = pa.array(left)
+    rows = [
+        as_row(read_debezium(key, value, text))
+        for key, value, text in zip(
+            keys.take(chosen).to_pylist(),
+            values.take(chosen).to_pylist(),
+            columns.take(chosen).to_pylist(),
+            strict=True,
+        )
+    ]
+    _describe_once(recognised, left, rows)
+    parsed = pa.array(rows, DEBEZIUM_TYPE)
+    pieces = [*recognised.pieces, _Piece(left, dict(_fields(parsed)))]
+    return _in_order([piece for piece in pieces if len(piece.places)])
+
+
+class _Piece(NamedTuple):
+    """Some messages of the result.
+
+    Attributes:
+        places: Which ones.
+        columns: Their columns; null where there is none.
+    """
+
+    places: Places
+    columns: dict[str, pa.Array]
+
+
+def _fields(rows: pa.StructArray) -> list[tuple[str, pa.Array]]:
+    return [(field.name, rows.field(field.name)) for field in DEBEZIUM_TYPE]
+
+
+def _in_order(pieces: list[_Piece]) -> pa.StructArray:
+    """Join pieces to the whole result."""
+    if not pieces:
+        return pa.array([], DEBEZIUM_TYPE)
+    places = np.concatenate([piece.places for piece in pieces])
+    order = pa.array(np.argsort(places))
+    arrays = []
+    for field in DEBEZIUM_TYPE:
+        parts = [piece.columns.get(field.name) for piece in pieces]
+        if all(part is None for part in parts):
+            arrays.append(pa.nulls(len(places), field.type))
+            continue
+        filled = [
+            pa.nulls(len(piece.places), field.type) if part is None else part
+            for piece, part in zip(pieces, parts, strict=True)
+        ]
+        arrays.append(pa.concat_arrays(filled).take(order))
+    return pa.StructArray.from_arrays(arrays, fields=list(DEBEZIUM_TYPE))
+
+
+def _describe_once(
+    recognised: "_Recognised", left: Places, rows: list[dict[str, Any]]
+) -> None:
+    """Leave `columns` only in the first valid message of each fingerprint."""
+    first: dict[str, int] = dict(recognised.first_places)
+    for place, row in zip(left.tolist(), rows, strict=True):
+        fingerprint = row["columns_fingerprint"]
+        if fingerprint is not None and row["error"] is None:
+            first[fingerprint] = min(place, first.get(fingerprint, place))
+    for place, row in zip(left.tolist(), rows, strict=True):
+        fingerprint = row["columns_fingerprint"]
+        if fingerprint is not None and place > first.get(fingerprint, place):
+            row["columns"] = None
+    recognised.describe(first)
+
+
+# ------------------------------------------------------------------------ schemas
+
+_SCHEMA: Final = b'{"schema":'
+_PAYLOAD: Final = b'{"payload":'
+_NO_SCHEMA: Final = -1
+_UNKNOWN: Final = -2
+_MAX_FAILURES: Final = 16
+"""So many messages with schemas that can not be cut are looked at."""
+
+
+class _Payloads:
+    """Where the payloads of values or keys lie.
+
+    Attributes:
+        pieces: The payloads; empty where there is none or it is not known.
+        schemas: The JSON texts of the schemas.
+        schema_ids: Which of them each message has; `_NO_SCHEMA`, or `_UNKNOWN`.
+    """
+
+    def __init__(self, values: pa.BinaryArray) -> None:
+        batch = MessageBatch(values)
+        self._values = values
+        self._batch = batch
+        self._starts, self._ends = batch.starts.copy(), batch.ends.copy()
+        self.schemas: list[bytes] = []
+        has_schema = batch.has(batch.starts, batch.ends, _SCHEMA)
+        is_other = batch.has(batch.starts, batch.ends, _PAYLOAD)
+        is_other |= batch.ends - batch.starts > MAX_MESSAGE_BYTES
+        self.schema_ids: Places = np.where(has_schema | is_other, _UNKNOWN, _NO_SCHEMA)
+        if has_schema.any():
+            self._unwrap(np.flatnonzero(has_schema & ~is_other))
+        is_unknown = self.schema_ids == _UNKNOWN
+        self._ends[is_unknown] = self._starts[is_unknown]
+        self.pieces: pa.BinaryArray = batch.cut(self._starts, self._ends)
+
+    def _unwrap(self, left: Places) -> None:
+        """Find the schemas: one message tells that of all that begin alike."""
+        has_end = self._batch.has(self._ends - 1, self._ends, b"}")
+        failures = 0
+        while len(left) and failures < _MAX_FAILURES:
+            part = cut_part(self._values[int(left[0])].as_py(), "$")
+            left = left[1:] if part is None else left
+            if part is None or part.schema is None:
+                failures += 1
+                left = left[1:]
+                continue
+            head = b'{"schema":%b,"payload":' % part.schema
+            is_alike = pc.starts_with(self._values, pattern=head).fill_null(False)
+            fits = is_alike.to_numpy(zero_copy_only=False) & has_end
+            fits &= self.schema_ids == _UNKNOWN
+            self.schema_ids[fits] = len(self.schemas)
+            self._starts[fits] += len(head)
+            self._ends[fits] -= 1
+            self.schemas.append(part.schema)
+            left = left[self.schema_ids[left] == _UNKNOWN]
+
+
+class _Shapes(NamedTuple):
+    """How the rows of some messages are read.
+
+    Attributes:
+        before: The columns of the row before; ``None`` if they are not known.
+        after: Those of the row after.
+        of_row: Those of the message.
+    """
+
+    before: RowShape | None = None
+    after: RowShape | None = None
+    of_row: RowShape | None = None
+
+
+def _shapes_of_schema(schema: bytes) -> _Shapes | None:
+    try:
+        shapes = value_schema(schema, UNAVAILABLE)
+    except CdcDecodeError:
+        return None
+    before, after = shapes.get("before"), shapes.get("after")
+    of_row = after or before
+    return None if of_row is None else _Shapes(before, after, of_row)
+
+
+def _shapes_of_columns(text: str) -> _Shapes | None:
+    try:
+        shape = given_columns(text, UNAVAILABLE)
+    except CdcDecodeError:
+        return None
+    return _Shapes(shape, shape, shape)
+
+
+def _key_context(schema: bytes) -> RowContext | None:
+    try:
+        return RowContext(key_schema(schema, UNAVAILABLE))
+    except CdcDecodeError:
+        return None
+
+
+def _row_contexts(shapes: _Shapes | None) -> list[RowContext | None]:
+    """Return how a row before, a row after and a key without a schema are read."""
+    if shapes is None:
+        return [None, None, None]
+    before, after, of_row = shapes
+    return [
+        RowContext(before, before is not None and before.is_strict, nulls=True),
+        RowContext(after, after is not None and after.is_strict),
+        RowContext(of_row, is_strict=False),
+    ]
+
+
+# -------------------------------------------------------------------- recognition
+
+_BEFORE: Final = 0
+_AFTER: Final = 1
+_KEY: Final = 2
+
+_layouts: Final = Layouts()
+_envelopes: Final = Layouts()
+
+_WORTH_A_GROUP: Final = 4
+"""Fewer messages that are alike are parsed one by one."""
+
+
+def _word(text: bytes) -> np.uint64:
+    return np.uint64(int.from_bytes(text[-8:], "little"))
+
+
+class _Recognised:
+    """The messages of a batch that are decoded together.
+
+    Attributes:
+        pieces: These messages, without `columns`.
+        first_places: The first of them by its fingerprint.
+    """
+
+    def __init__(
+        self, keys: pa.BinaryArray, values: pa.BinaryArray, columns: pa.StringArray
+    ) -> None:
+        self._count = len(values)
+        self.pieces: list[_Piece] = []
+        self.first_places: dict[str, int] = {}
+        self._value_payloads, self._key_payloads = _Payloads(values), _Payloads(keys)
+        self._documents = JsonDocuments(
+            [self._value_payloads.pieces, self._key_payloads.pieces]
+        )
+        self._has_value: Flags = ~_is_null(values)
+        self._has_key: Flags = ~_is_null(keys)
+        self._read_contexts(columns)
+        self._find_envelopes()
+        self._find_keys()
+        self._read_rows()
+        self._add_tombstones()
+        self._add_changes()
+
+    def places(self) -> Places:
+        """Return which messages are decoded."""
+        return np.concatenate(
+            [np.empty(0, np.int64), *(piece.places for piece in self.pieces)]
+        )
+
+    def describe(self, first: dict[str, int]) -> None:
+        """Fill in `columns`: in the first message of each fingerprint."""
+        by_place = {
+            place: shapes.of_row.description
+            for shapes in self._shapes
+            if shapes is not None and shapes.of_row is not None
+            if (place := first.get(shapes.of_row.fingerprint)) is not None
+        }
+        for piece in self.pieces:
+            described = np.isin(piece.places, list(by_place))
+            if described.any():
+                texts = [by_place[int(place)] for place in piece.places[described]]
+                ids = np.cumsum(described) - 1
+                piece.columns["columns"] = pa.array(texts).take(
+                    pa.array(ids, mask=~described)
+                )
+
+    def _read_contexts(self, columns: pa.StringArray) -> None:
+        """Number the ways in which rows and keys are read."""
+        schemas = self._value_payloads.schemas
+        given = columns.dictionary_encode()
+        self._shapes = [
+            _Shapes(),
+            *map(_shapes_of_schema, schemas),
+            *map(_shapes_of_columns, given.dictionary.to_pylist()),
+        ]
+        schema_ids = self._value_payloads.schema_ids
+        given_ids = np.zeros(self._count, np.int64)
+        if given.null_count < self._count:
+            ids = given.indices.fill_null(-1 - len(schemas)).to_numpy()
+            given_ids = ids + 1 + len(schemas)
+        self._shape_ids: Places = np.where(
+            self._has_value & (schema_ids >= 0), schema_ids + 1, given_ids
+        )
+        is_known = np.array([shapes is not None for shapes in self._shapes])
+        self._has_shapes: Flags = is_known[self._shape_ids]
+        self._contexts: list[RowContext | None] = [
+            context for shapes in self._shapes for context in _row_contexts(shapes)
+        ]
+        key_ids = self._key_payloads.schema_ids
+        self._key_context_ids: Places = np.where(
+            key_ids >= 0, key_ids + len(self._contexts), 3 * self._shape_ids + _KEY
+        )
+        self._contexts += map(_key_context, self._key_payloads.schemas)
+
+    # ---------------------------------------------------------------- places
+
+    def _find_envelopes(self) -> None:
+        """Find the rows and the source in the values."""
+        documents = self._documents
+        words = documents.name_words()
+        opens = documents.opens[documents.names]
+        lengths = documents.colons + 1 - opens
+        first = documents.first_name[: self._count]
+        last = documents.first_name[1 : self._count + 1]
+        after, source = self._named(words, lengths, opens)
+        fits = documents.is_plain[: self._count] & (last - first >= 3)
+        fits &= self._has_shapes & (self._value_payloads.schema_ids != _UNKNOWN)
+        fits &= (first < after) & (after < source)
+        self._messages: Places = np.flatnonzero(fits)
+        first, last, after, source = (
+            places[self._messages] for places in (first, last, after, source)
+        )
+        starts, ends = (
+            places[self._messages] for places in (documents.starts, documents.ends)
+        )
+        before_start, before_end = documents.colons[first] + 1, opens[after] - 1
+        after_start, after_end = documents.colons[after] + 1, opens[source] - 1
+        data = documents.data
+        fits = (data[starts] == ord("{")) & (opens[first] == starts + 1)
+        fits &= (words[first] == _word(b'"before":')) & (lengths[first] == 9)
+        fits &= (data[before_end] == ord(",")) & (data[after_end] == ord(","))
+        self._is_envelope = fits
+        self._images = [
+            self._image(before_start, before_end, first, after),
+            self._image(after_start, after_end, after, source),
+        ]
+        self._envelopes = Objects(after_end, ends, source, last - source)
+
+    def _named(
+        self, words: npt.NDArray[np.uint64], lengths: Places, opens: Places
+    ) -> tuple[Places, Places]:
+        """Find the names ``after`` and ``source`` of each value; -1 if there is none."""
+        documents = self._documents
+        found = []
+        for name in (b'"after":', b'"source":'):
+            names = np.flatnonzero(
+                (words == _word(name)) & (lengths == len(name))
+            )
+            owners = np.searchsorted(documents.first_name, names, "right") - 1
+            if name == b'"after":':
+                # Behind a row, or the null that stands for one.
+                place = opens[names]
+                follows = documents.data[place - 2] == ord("}")
+                follows |= names == documents.first_name[owners] + 1
+                follows &= documents.data[place - 1] == ord(",")
+                # The first one.
+                names, owners = names[follows][::-1], owners[follows][::-1]
+            places = np.full(2 * self._count + 1, -1)
+            places[owners] = names
+            found.append(places[: self._count])
+        return found[0], found[1]
+
+    def _image(
+        self, starts: Places, ends: Places, name: Places, next_name: Places
+    ) -> tuple[Flags, Objects]:
+        """Return where there is a row, and the rows; else it must be null."""
+        documents = self._documents
+        is_row = documents.data[starts] == ord("{")
+        is_null = documents.has(starts, ends, b"null") & (ends - starts == 4)
+        counts = next_name - name - 1
+        self._is_envelope &= np.where(is_row, counts > 0, is_null & (counts == 0))
+        return is_row, Objects(starts, ends, name + 1, counts)
+
+    def _find_keys(self) -> None:
+        documents = self._documents
+        first = documents.first_name[self._count : -1]
+        counts = np.diff(documents.first_name[self._count :])
+        starts, ends = documents.starts[self._count :], documents.ends[self._count :]
+        self._keys = Objects(starts, ends, first, counts)
+        self._is_key = documents.is_plain[self._count :] & (counts > 0)
+        self._is_key &= self._key_payloads.schema_ids != _UNKNOWN
+
+    # ------------------------------------------------------------------ rows
+
+    def _read_rows(self) -> None:
+        """Read all rows and keys."""
+        messages = self._messages
+        roles = []
+        for role, (is_row, images) in enumerate(self._images):
+            chosen = np.flatnonzero(is_row & self._is_envelope)
+            contexts = 3 * self._shape_ids[messages[chosen]] + role
+            roles.append((chosen, images.take(chosen), contexts))
+        keys = np.flatnonzero(self._is_key)
+        roles.append((keys, self._keys.take(keys), self._key_context_ids[keys]))
+        objects = Objects(
+            *(np.concatenate(pieces) for pieces in zip(*(r[1] for r in roles)))
+        )
+        contexts = np.concatenate([role[2] for role in roles])
+        order, groups = self._group(objects, contexts)
+        self._rows = RowBatch(self._documents, groups)
+        counts = [group.starts.shape[1] for group in groups]
+        self._group_ids = np.repeat(np.arange(len(groups)), counts)
+        self._groups = groups
+        # Where each object is among the rows; -1 if it is not there, or not valid.
+        places = np.full(len(contexts), -1)
+        places[order] = np.where(self._rows.valid, np.arange(len(order)), -1)
+        bounds = np.cumsum([len(role[0]) for role in roles])
+        self._row_places = []
+        for (chosen, _, _), mine, count in zip(
+            roles,
+            np.split(places, bounds[:-1]),
+            (len(messages), len(messages), self._count),
+            strict=True,
+        ):
+            of_role = np.full(count, -1)
+            of_role[chosen] = mine
+            self._row_places.append(of_role)
+
+    def _group(
+        self, objects: Objects, contexts: Places
+    ) -> tuple[Places, list[RowGroup]]:
+        """Put objects together that have the same members and the same context."""
+        documents = self._documents
+        numbers = signatures(documents, objects)
+        mixed = numbers + contexts.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        groups: list[RowGroup] = []
+        order: list[Places] = [np.empty(0, np.int64)]
+        for places in group_by(mixed):
+            if len(places) < _WORTH_A_GROUP:
+                continue
+            context_id = int(contexts[places[0]])
+            context = self._contexts[context_id]
+            places = places[contexts[places] == context_id]
+            chosen = objects.take(places)
+            found = _layouts.cut(documents, chosen, int(numbers[places[0]]))
+            if context is None or found is None:
+                continue
+            layout, fits, starts, ends = found
+            if not fits.all():
+                places, chosen = places[fits], chosen.take(fits)
+                starts, ends = starts[:, fits], ends[:, fits]
+            names = documents.names[chosen.names + layout.members[:, None]]
+            groups.append(RowGroup(layout, context, starts, ends, names + 1))
+            order.append(places)
+        return np.concatenate(order), groups
+
+    def _texts(self, places: Places) -> pa.StringArray:
+        return self._rows.texts.take(pa.array(places, mask=places < 0))
+
+    def _key_columns(self, messages: Places) -> dict[str, pa.Array]:
+        places = self._row_places[_KEY][messages]
+        names = [
+            json_text([path[0] for path in group.layout.paths])
+            for group in self._groups
+        ]
+        ids = self._group_ids[places] if names else places
+        return {
+            "key": self._texts(places),
+            "primary_key": pa.array(names, pa.string()).take(
+                pa.array(ids, mask=places < 0)
+            ),
+        }
+
+    def _has_good_key(self, *, may_be_null: bool) -> Flags:
+        """Tell which messages have a key that was read, or none."""
+        places = self._row_places[_KEY]
+        good: Flags = places >= 0
+        if self._rows.unavailable:
+            good &= ~np.isin(places, list(self._rows.unavailable))
+        # One with these names might be a key with its schema.
+        names = [{path[0] for path in group.layout.paths} for group in self._groups]
+        is_plain = np.array([not name <= {"schema", "payload"} for name in names])
+        if not is_plain.all():
+            good &= is_plain[self._group_ids[places]]
+        return good | ~self._has_key if may_be_null else good
+
+    # ---------------------------------------------------------------- pieces
+
+    def _add_tombstones(self) -> None:
+        has_key = self._has_good_key(may_be_null=False)
+        places = np.flatnonzero(has_key & self._has_shapes & ~self._has_value)
+        count = len(places)
+        columns = {
+            "event_kind": pa.repeat("tombstone", count),
+            "is_typed": pa.repeat(False, count),
+            "is_snapshot": pa.repeat(False, count),
+        }
+        self.pieces.append(_Piece(places, columns | self._key_columns(places)))
+
+    def _add_changes(self) -> None:
+        """Add the changes; those whose envelopes have the same members together."""
+        envelopes = np.flatnonzero(self._is_envelope)
+        objects = self._envelopes.take(envelopes)
+        numbers = signatures(self._documents, objects)
+        for group in group_by(numbers):
+            if len(group) < _WORTH_A_GROUP:
+                continue
+            chosen = objects.take(group)
+            found = _envelopes.cut(self._documents, chosen, int(numbers[group[0]]))
+            if found is None:
+                continue
+            layout, fits, starts, ends = found
+            if not fits.all():
+                group, chosen = group[fits], chosen.take(fits)
+                starts, ends = starts[:, fits], ends[:, fits]
+            if not len(group):
+                continue
+            names = self._documents.names[chosen.names + layout.members[:, None]]
+            source = SourceBatch(self._documents, layout, starts, ends, names + 1)
+            self._add_piece(envelopes[group], source)
+
+    def _add_piece(self, envelopes: Places, source: SourceBatch) -> None:
+        messages = self._messages[envelopes]
+        places = [self._row_places[role][envelopes] for role in (_BEFORE, _AFTER)]
+        has_row = [self._images[role][0][envelopes] for role in (_BEFORE, _AFTER)]
+        valid = source.valid & self._has_good_key(may_be_null=True)[messages]
+        for role in (_BEFORE, _AFTER):
+            valid &= (places[role] >= 0) | ~has_row[role]
+        is_delete = source.ops == ord("d")
+        is_update = source.ops == ord("u")
+        valid &= has_row[_AFTER] != is_delete
+        valid &= ~has_row[_BEFORE] | is_delete | is_update
+        valid &= ~is_delete | has_row[_BEFORE] | self._has_key[messages]
+        chosen = np.flatnonzero(valid)
+        messages = messages[chosen]
+        taken = pa.array(chosen)
+        columns = {name: array.take(taken) for name, array in source.columns.items()}
+        columns |= self._key_columns(messages)
+        columns["event_kind"] = pa.repeat("row", len(messages))
+        columns["before"] = self._texts(places[_BEFORE][chosen])
+        columns["after"] = self._texts(places[_AFTER][chosen])
+        columns |= self._shape_columns(messages)
+        unavailable = self._rows.unavailable
+        if unavailable:
+            texts = [unavailable.get(place) for place in places[_AFTER][chosen].tolist()]
+            columns["unavailable_columns"] = pa.array(texts, pa.string())
+        self.pieces.append(_Piece(messages, columns))
+
+    def _shape_columns(self, messages: Places) -> dict[str, pa.Array]:
+        fingerprints = [
+            None if shapes is None or shapes.of_row is None else shapes.of_row.fingerprint
+            for shapes in self._shapes
+        ]
+        ids = self._shape_ids[messages]
+        known, places = np.unique(ids, return_index=True)
+        for shape_id, place in zip(known.tolist(), places.tolist(), strict=True):
+            fingerprint = fingerprints[shape_id]
+            if fingerprint is not None:
+                message = int(messages[place])
+                self.first_places[fingerprint] = min(
+                    message, self.first_places.get(fingerprint, message)
+                )
+        texts = pa.array(fingerprints, pa.string()).take(pa.array(ids))
+        return {"columns_fingerprint": texts, "is_typed": texts.is_valid()}
+
+
+def _is_null(values: pa.Array) -> Flags:
+    flags: npt.NDArray[Any] = values.is_null().to_numpy(zero_copy_only=False)
+    return flags.astype(np.bool_)

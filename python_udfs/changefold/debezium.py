@@ -252,7 +252,7 @@ _decode_wrapper: Final = msgspec.json.Decoder(_Wrapper).decode
 def _read_part(value: bytes, path: str) -> _Part:
     """Parse a key or value; its schema only if it has not been seen before."""
     if value.startswith((b'{"schema":', b'{"payload":')):
-        part = _cut_part(value, path)
+        part = cut_part(value, path)
         if part is not None:
             return part
     document = strict_tokens(value)
@@ -282,7 +282,7 @@ def _is_schema(schema: object) -> bool:
     return isinstance(schema, dict) and isinstance(schema.get("type"), str)
 
 
-def _cut_part(value: bytes, path: str) -> _Part | None:
+def cut_part(value: bytes, path: str) -> _Part | None:
     """Parse only the payload of what is, to the byte, a schema and a payload."""
     try:
         wrapper = _decode_wrapper(value)

@@ -1,0 +1,713 @@
+"""Values of Kafka Connect as texts, for all rows of a batch at once.
+
+The texts are those of `connect_values`, which converts one value. Here the types that
+most columns have are converted in numpy and Arrow, and only where the value is of the
+form that the converter writes. The others, and every other type, are converted one by
+one, each distinct value of a column once.
+"""
+
+import binascii
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from changefold.batch_decoder import matches
+from changefold.connect_values import (
+    UNAVAILABLE,
+    Column,
+    RowShape,
+    boolean_text,
+    date_text,
+    decimal_text,
+    integer_text,
+    iso_text,
+    plain_text,
+    time_text,
+    timestamp_text,
+    value_text,
+)
+from changefold.errors import CdcDecodeError
+from changefold.json_documents import Integers, JsonDocuments, join_pieces
+from changefold.json_layouts import Layout
+from changefold.message_batch import Flags, Places
+from changefold.strict_json import MAX_DEPTH, strict_tokens
+
+__all__ = [
+    "ARRAY",
+    "BAD",
+    "BOOLEAN",
+    "NULL",
+    "NUMBER",
+    "TEXT",
+    "RowBatch",
+    "RowContext",
+    "RowGroup",
+    "Tokens",
+]
+
+# ------------------------------------------------------------------------- tokens
+
+BAD: Final = 0
+NULL: Final = 1
+TEXT: Final = 2
+BOOLEAN: Final = 3
+NUMBER: Final = 4
+ARRAY: Final = 5
+
+_KINDS: Final = np.zeros(256, np.uint8)
+_KINDS[ord("n")] = NULL
+_KINDS[ord('"')] = TEXT
+_KINDS[[ord("t"), ord("f")]] = BOOLEAN
+_KINDS[list(b"-0123456789")] = NUMBER
+_KINDS[ord("[")] = ARRAY
+
+_WORDS: Final = {b"null": NULL, b"true": BOOLEAN, b"false": BOOLEAN}
+_NUMBER_PATTERN: Final = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
+
+
+class Tokens:
+    """Values of JSON that were cut out of documents.
+
+    Attributes:
+        starts: Where each begins.
+        ends: Where it ends, exclusive.
+        strings: Which string of the documents it is, if it is a text.
+        kinds: What it is: `NULL`, `TEXT`, `BOOLEAN`, `NUMBER`, `ARRAY`, or `BAD` for
+            what is no JSON. An array has yet to be parsed, and a text that
+            `JsonDocuments.has_long_escape` marks.
+        has_long_escape: Which are texts with such an escape.
+    """
+
+    def __init__(
+        self, documents: JsonDocuments, starts: Places, ends: Places, strings: Places
+    ) -> None:
+        """Tell what the values are."""
+        self._documents = documents
+        self.starts, self.ends, self.strings = starts, ends, strings
+        kinds = _KINDS[documents.data[starts]]
+        is_text = kinds == TEXT
+        # Within a string there is no other: all quotes have been found.
+        last = max(len(documents.opens) - 1, 0)
+        self.strings = strings = np.minimum(strings, last)
+        is_whole = is_text.copy()
+        if len(documents.opens):
+            is_whole &= documents.opens[strings] == starts
+            is_whole &= documents.closes[strings] == ends - 1
+            self.has_long_escape: Flags = is_text & documents.has_long_escape[strings]
+        else:
+            self.has_long_escape = np.zeros(len(starts), np.bool_)
+        kinds[is_text & ~is_whole] = BAD
+        self.kinds: npt.NDArray[np.uint8] = kinds
+        self._check_words()
+        self.numbers: Places = np.flatnonzero(kinds == NUMBER)
+        self._integers = documents.integers(starts[self.numbers], ends[self.numbers])
+        self._check_numbers()
+
+    def _check_words(self) -> None:
+        words = np.flatnonzero((self.kinds == NULL) | (self.kinds == BOOLEAN))
+        starts, ends = self.starts[words], self.ends[words]
+        found = self._documents.pieces(starts, 8)[:, 0]
+        is_word = np.zeros(len(words), np.bool_)
+        for word in _WORDS:
+            expected = np.uint64(int.from_bytes(word, "little"))
+            mask = np.uint64((1 << 8 * len(word)) - 1)
+            is_word |= (found & mask == expected) & (ends - starts == len(word))
+        self.kinds[words[~is_word]] = BAD
+
+    def _check_numbers(self) -> None:
+        others = self.numbers[~self._integers.valid]
+        if len(others):
+            texts = self._documents.cut(self.starts[others], self.ends[others])
+            self.kinds[others[~matches(texts, _NUMBER_PATTERN)]] = BAD
+
+    def integers(self, chosen: Places) -> Integers:
+        """Return the numbers of some tokens, not valid where they are no integers."""
+        places = np.searchsorted(self.numbers, chosen)
+        places = np.minimum(places, max(len(self.numbers) - 1, 0))
+        if not len(self.numbers):
+            count = len(chosen)
+            return Integers(
+                np.zeros(count, np.bool_),
+                np.zeros(count, np.int64),
+                np.zeros((count, 3), np.uint64),
+            )
+        valid, numbers, words = self._integers
+        return Integers(
+            valid[places] & (self.numbers[places] == chosen),
+            numbers[places],
+            words[places],
+        )
+
+    def cut(self, chosen: Places) -> pa.BinaryArray:
+        """Cut tokens out."""
+        return self._documents.cut(self.starts[chosen], self.ends[chosen])
+
+    def contents(self, chosen: Places) -> pa.BinaryArray:
+        """Cut what is between the quotes of texts."""
+        return self._documents.cut(self.starts[chosen] + 1, self.ends[chosen] - 1)
+
+
+# --------------------------------------------------------------------------- rows
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+class RowContext(NamedTuple):
+    """How the values of some rows are read.
+
+    Attributes:
+        shape: The columns; ``None`` if they are not known.
+        is_strict: As in `RowShape`.
+        nulls: As in `RowShape.texts`.
+    """
+
+    shape: RowShape | None
+    is_strict: bool = True
+    nulls: bool = False
+
+
+class _Plan(NamedTuple):
+    """How rows of one layout are read.
+
+    Attributes:
+        names: The columns, in order.
+        columns: How each is converted; ``None`` for one of unknown type.
+        may_be_null: Which may be null.
+        literals: JSON text between the values, see `_literals`.
+        bounds: Where each of these begins, and the end.
+    """
+
+    names: tuple[str, ...]
+    columns: tuple[Column | None, ...]
+    may_be_null: Flags
+    literals: npt.NDArray[np.uint8]
+    bounds: Places
+
+
+def _plan(layout: Layout, context: RowContext) -> _Plan | None:
+    """Return how rows are read; ``None`` if they have to be read one by one."""
+    names = [path[0] for path in layout.paths]
+    if any(len(path) > 1 for path in layout.paths):
+        return None
+    columns: dict[str, Column | None] = dict.fromkeys(names)
+    may_be_null = np.ones(len(names), np.bool_)
+    if context.shape is not None:
+        shape = {column.name: column for column in context.shape.columns}
+        known = [name for name in shape if name in columns]
+        # The texts have the order of the shape.
+        if names[: len(known)] != known:
+            return None
+        if context.is_strict:
+            absent = shape.keys() - columns.keys()
+            if len(known) < len(names) or not all(
+                shape[name].may_be_null for name in absent
+            ):
+                return None
+            may_be_null[:] = [
+                context.nulls or shape[name].may_be_null for name in names
+            ]
+        columns |= {name: shape[name] for name in known}
+    literals = _literals(names)
+    return _Plan(
+        tuple(names),
+        tuple(columns.values()),
+        may_be_null,
+        np.frombuffer(b"".join(literals), np.uint8),
+        np.append(0, np.cumsum([len(literal) for literal in literals])),
+    )
+
+
+# How a value is written: without quotes, with them, or not at all.
+_BARE: Final = 0
+_QUOTED: Final = 1
+_ABSENT: Final = 2
+
+
+def _literals(names: list[str]) -> list[bytes]:
+    """Return what may stand before each value, and behind the last one.
+
+    Returns:
+        By the column, how the value before is written, and how the value is.
+    """
+    literals = []
+    for index, name in enumerate(names):
+        label = (b"," if index else b"{") + _encode(name) + b":"
+        for quote in (b"", b'"', b""):
+            before = quote if index else b""
+            literals += [before + label, before + label + b'"', before]
+    return literals + [quote + b"}" for quote in (b"", b'"', b"") for _ in range(3)]
+
+
+class RowGroup(NamedTuple):
+    """Rows of one layout and context, cut into values.
+
+    Attributes:
+        layout: The layout.
+        context: The context.
+        starts: Where the values begin, matrix of the shape (columns, rows).
+        ends: Where they end, exclusive.
+        strings: Which string of the documents each is, if it is a text.
+    """
+
+    layout: Layout
+    context: RowContext
+    starts: Places
+    ends: Places
+    strings: Places
+
+
+class _Slot(NamedTuple):
+    """The values of one column of one group: places in `Tokens`."""
+
+    column: Column | None
+    first: int
+    last: int
+
+
+class RowBatch:
+    """The texts of all rows of a batch.
+
+    The rows are those of the groups, one group after the other.
+
+    Attributes:
+        valid: Which rows are what their context says. The others must be read one by
+            one.
+        texts: The JSON texts of the rows, as `debezium` writes them.
+        unavailable: JSON text of the columns that are unavailable, of the rows that
+            have some, by their place.
+    """
+
+    def __init__(self, documents: JsonDocuments, groups: list[RowGroup]) -> None:
+        """Convert the rows."""
+        self._documents = documents
+        plans = [_cached_plan(group.layout, group.context) for group in groups]
+        self._groups = [
+            (group, plan)
+            for group, plan in zip(groups, plans, strict=True)
+            if plan is not None
+        ]
+        self._tokens = Tokens(
+            documents,
+            *(
+                np.concatenate(
+                    [np.empty(0, np.int64)]
+                    + [getattr(group, name).ravel() for group, _ in self._groups]
+                )
+                for name in ("starts", "ends", "strings")
+            ),
+        )
+        tokens = self._tokens
+        self._starts = tokens.starts + (tokens.kinds == TEXT)
+        self._lengths = tokens.ends - tokens.starts - 2 * (tokens.kinds == TEXT)
+        self._states = np.where(tokens.kinds == NULL, _BARE, _QUOTED)
+        self._bad = tokens.kinds == BAD
+        self._converted: list[npt.NDArray[np.uint8]] = [documents.data]
+        self._size = len(documents.data)
+        self._convert()
+        self._join(groups, plans)
+
+    # ------------------------------------------------------------------ values
+
+    def _convert(self) -> None:
+        """Convert the values of all columns, those with one type together."""
+        self._spell()
+        by_type: dict[Any, list[_Slot]] = {}
+        for slot in self._slots():
+            convert = None if slot.column is None else slot.column.convert
+            by_type.setdefault(_type_of(convert), []).append(slot)
+        for type_, slots in by_type.items():
+            chosen = np.concatenate(
+                [np.arange(slot.first, slot.last) for slot in slots]
+            )
+            kinds = self._tokens.kinds[chosen]
+            is_left = (
+                (kinds != NULL)
+                & (self._states[chosen] != _ABSENT)
+                & ~self._bad[chosen]
+            )
+            left = _CONVERSIONS.get(type_[0], _nothing)(
+                self, chosen[is_left], *type_[1:]
+            )
+            if len(left):
+                self._convert_one_by_one(slots, np.sort(left))
+
+    def _slots(self) -> list[_Slot]:
+        slots = []
+        first = 0
+        for group, plan in self._groups:
+            count = group.starts.shape[1]
+            for column in plan.columns:
+                slots.append(_Slot(column, first, first + count))
+                first += count
+        return slots
+
+    def _spell(self) -> None:
+        """Find placeholders, and write texts with long escapes as we write them."""
+        tokens = self._tokens
+        suspects = tokens.has_long_escape & (tokens.kinds == TEXT)
+        is_long = np.isin(self._lengths, _MARKER_LENGTHS) & (tokens.kinds == TEXT)
+        longs = np.flatnonzero(is_long)
+        head = self._documents.pieces(self._starts[longs], 8)[:, 0]
+        suspects[longs[np.isin(head, _MARKER_HEADS)]] = True
+        places = np.flatnonzero(suspects)
+        if not len(places):
+            return
+        slots = self._slots()
+        owners = np.searchsorted([slot.first for slot in slots], places, "right") - 1
+        spelled: list[bytes] = []
+        chosen: list[int] = []
+        for place, owner, token in zip(
+            places.tolist(),
+            owners.tolist(),
+            tokens.cut(places).to_pylist(),
+            strict=True,
+        ):
+            column = slots[owner].column
+            try:
+                text = strict_tokens(token)
+            except CdcDecodeError:
+                self._bad[place] = True
+                continue
+            if _is_unavailable(text, column):
+                self._states[place] = _ABSENT
+            elif tokens.has_long_escape[place]:
+                if column is not None and column.convert is not plain_text:
+                    self._bad[place] = True
+                chosen.append(place)
+                spelled.append(_encode(text)[1:-1])
+        self._replace(np.array(chosen, np.int64), pa.array(spelled, pa.binary()))
+
+    def _replace(self, chosen: Places, texts: pa.Array) -> None:
+        """Let other texts stand for values; the texts are those within quotes."""
+        if not len(chosen):
+            return
+        if texts.type != pa.binary():
+            texts = texts.cast(pa.binary())
+        _, offsets, data = texts.buffers()
+        bounds = np.frombuffer(offsets, np.int32)[texts.offset :][: len(texts) + 1]
+        self._starts[chosen] = bounds[:-1] + self._size
+        self._lengths[chosen] = np.diff(bounds)
+        if data is not None:
+            piece = np.frombuffer(data, np.uint8)[: bounds[-1]]
+            self._converted.append(piece)
+            self._size += len(piece)
+
+    def _convert_one_by_one(self, slots: list[_Slot], left: Places) -> None:
+        """Convert distinct values; mark those that are not of their type."""
+        for slot in slots:
+            bounds = np.searchsorted(left, [slot.first, slot.last])
+            chosen = left[bounds[0] : bounds[1]]
+            if not len(chosen):
+                continue
+            distinct = self._tokens.cut(chosen).dictionary_encode()
+            ids = distinct.indices.to_numpy()
+            texts = [
+                _converted(token, slot.column)
+                for token in distinct.dictionary.to_pylist()
+            ]
+            states = np.array([_STATES[type(text)] for text in texts])[ids]
+            self._bad[chosen] |= states == _BARE
+            self._states[chosen[states == _ABSENT]] = _ABSENT
+            is_text = states == _QUOTED
+            pieces = pa.array(
+                [text if isinstance(text, bytes) else b"" for text in texts],
+                pa.binary(),
+            ).take(pa.array(ids[is_text]))
+            self._replace(chosen[is_text], pieces)
+
+    def _integers(self, chosen: Places, bits: int) -> Places:
+        valid, numbers, _ = self._tokens.integers(chosen)
+        if bits < 64:
+            limit = 1 << (bits - 1)
+            valid &= (numbers >= -limit) & (numbers < limit)
+        return chosen[~valid]
+
+    def _texts(self, chosen: Places) -> Places:
+        return chosen[self._tokens.kinds[chosen] != TEXT]
+
+    def _booleans(self, chosen: Places) -> Places:
+        return chosen[self._tokens.kinds[chosen] != BOOLEAN]
+
+    def _untyped(self, chosen: Places) -> Places:
+        return chosen[self._tokens.kinds[chosen] == ARRAY]
+
+    def _dates(self, chosen: Places) -> Places:
+        return self._moments(chosen, 1, _DAYS, pa.date32())
+
+    def _times(self, chosen: Places, unit: int, digits: int, _: int) -> Places:
+        factor = 1 if digits == 9 else unit // 1000
+        type_ = pa.time64("ns" if digits == 9 else "us")
+        day = 86_400_000_000_000 if digits == 9 else 86_400_000_000
+        return self._moments(chosen, factor, (0, day - 1), type_)
+
+    def _timestamps(self, chosen: Places, unit: int, digits: int) -> Places:
+        if digits == 9:
+            return self._moments(chosen, 1, _NANOS, pa.timestamp("ns"))
+        return self._moments(chosen, unit // 1000, _MICROS, pa.timestamp("us"))
+
+    def _moments(
+        self, chosen: Places, factor: int, limits: tuple[int, int], type_: pa.DataType
+    ) -> Places:
+        """Convert numbers of units; Arrow's text of the type is ours."""
+        valid, numbers, _ = self._tokens.integers(chosen)
+        valid &= numbers >= -(-limits[0] // factor)
+        valid &= numbers <= limits[1] // factor
+        counts = numbers[valid] * factor
+        if type_ == pa.date32():
+            counts = counts.astype(np.int32)
+        self._replace(chosen[valid], pa.array(counts).cast(type_).cast(pa.string()))
+        return chosen[~valid]
+
+    def _decimals(self, chosen: Places, scale: int) -> Places:
+        """Convert base64 of up to 8 bytes; Arrow has no exponent up to 6 decimals."""
+        if not 0 <= scale <= 6:
+            return chosen
+        lengths = self._lengths[chosen]
+        valid = (self._tokens.kinds[chosen] == TEXT) & np.isin(lengths, (4, 8, 12))
+        numbers, is_read = _base64_numbers(
+            self._documents, self._starts[chosen], lengths
+        )
+        valid &= is_read
+        wide = np.empty((int(valid.sum()), 2), np.int64)
+        wide[:, 0] = numbers[valid]
+        wide[:, 1] = wide[:, 0] >> 63
+        decimals = pa.Array.from_buffers(
+            pa.decimal128(38, scale), len(wide), [None, pa.py_buffer(wide)]
+        )
+        self._replace(chosen[valid], decimals.cast(pa.string()))
+        return chosen[~valid]
+
+    def _zoned_timestamps(self, chosen: Places, kind: str) -> Places:
+        """Convert moments in UTC with up to 6 decimals."""
+        if kind != "zoned timestamp":
+            return chosen
+        lengths = self._lengths[chosen]
+        is_short = (self._tokens.kinds[chosen] == TEXT) & (lengths <= 27)
+        candidates = chosen[is_short]
+        texts = self._tokens.contents(candidates)
+        valid = matches(texts, _UTC_PATTERN)
+        try:
+            moments = (
+                texts.filter(pa.array(valid))
+                .cast(pa.string())
+                .cast(pa.timestamp("us", "UTC"))
+            )
+        except pa.ArrowInvalid:
+            # No such day, or 24 o'clock.
+            return chosen
+        written = moments.cast(pa.timestamp("us")).cast(pa.string())
+        self._replace(
+            candidates[valid], pc.binary_join_element_wise(written, "Z", "")
+        )
+        return np.concatenate([chosen[~is_short], candidates[~valid]])
+
+    # ------------------------------------------------------------------- texts
+
+    def _join(self, groups: list[RowGroup], plans: list[_Plan | None]) -> None:
+        """Join literals and values to rows."""
+        starts: list[Places] = []
+        lengths: list[Places] = []
+        piece_counts: list[Places] = []
+        valid: list[Flags] = []
+        self.unavailable: dict[int, str] = {}
+        first, row = 0, 0
+        for group, plan in zip(groups, plans, strict=True):
+            count = group.starts.shape[1]
+            if plan is None:
+                valid.append(np.zeros(count, np.bool_))
+                piece_counts.append(np.zeros(count, np.int64))
+                row += count
+                continue
+            chosen = slice(first, first + group.starts.size)
+            first += group.starts.size
+            shape = group.starts.shape
+            states = self._states[chosen].reshape(shape)
+            is_valid = ~self._bad[chosen].reshape(shape).any(axis=0)
+            is_null = self._tokens.kinds[chosen].reshape(shape) == NULL
+            is_valid &= ~(is_null & ~plan.may_be_null[:, None]).any(axis=0)
+            # The first one has the brace.
+            is_valid &= states[0] != _ABSENT
+            valid.append(is_valid)
+            is_absent = states == _ABSENT
+            for place in np.flatnonzero(is_absent.any(axis=0)).tolist():
+                names = [plan.names[at] for at in np.flatnonzero(is_absent[:, place])]
+                self.unavailable[row + place] = _encode(names).decode()
+            piece_starts = np.empty((count, 2 * shape[0] + 1), np.int64)
+            piece_lengths = np.empty_like(piece_starts)
+            piece_starts[:, 1::2] = self._starts[chosen].reshape(shape).T
+            piece_lengths[:, 1::2] = np.where(
+                is_absent, 0, self._lengths[chosen].reshape(shape)
+            ).T
+            ids = np.full((shape[0] + 1, count), 9 * np.arange(shape[0] + 1)[:, None])
+            ids[:-1] += states
+            ids[1:] += 3 * states
+            piece_starts[:, 0::2] = (plan.bounds[:-1] + self._size)[ids].T
+            piece_lengths[:, 0::2] = np.diff(plan.bounds)[ids].T
+            self._converted.append(plan.literals)
+            self._size += len(plan.literals)
+            starts.append(piece_starts.ravel())
+            lengths.append(piece_lengths.ravel())
+            piece_counts.append(np.full(count, 2 * shape[0] + 1))
+            row += count
+        self.valid = _concatenated(valid, np.bool_)
+        all_lengths = _concatenated(lengths, np.int64)
+        pool = np.concatenate([*self._converted, np.zeros(16, np.uint8)])
+        joined = join_pieces(pool, _concatenated(starts, np.int64), all_lengths)
+        places = np.append(0, np.cumsum(all_lengths))
+        counts = _concatenated(piece_counts, np.int64)
+        bounds = places[np.append(0, np.cumsum(counts))].astype(np.int32)
+        self.texts = pa.StringArray.from_buffers(
+            len(counts), pa.py_buffer(bounds), pa.py_buffer(joined)
+        )
+
+
+def _concatenated(pieces: list[Any], type_: Any) -> Any:
+    return np.concatenate([np.empty(0, type_), *pieces])
+
+
+_plans: Final[dict[int, tuple[Layout, RowContext, _Plan | None]]] = {}
+_MAX_PLANS: Final = 10_000
+
+
+def _cached_plan(layout: Layout, context: RowContext) -> _Plan | None:
+    key = hash((id(layout), id(context.shape), context.is_strict, context.nulls))
+    known = _plans.get(key)
+    if (
+        known is not None
+        and known[0] is layout
+        and known[1].shape is context.shape
+        and known[1][1:] == context[1:]
+    ):
+        return known[2]
+    plan = _plan(layout, context)
+    if len(_plans) >= _MAX_PLANS:
+        _plans.clear()
+    _plans[key] = layout, context, plan
+    return plan
+
+
+# ------------------------------------------------------------------- conversions
+
+
+def _type_of(convert: Callable[..., Any] | None) -> tuple[Any, ...]:
+    """Return the function that a conversion calls, and the arguments before a value."""
+    if isinstance(convert, partial):
+        return convert.func, *convert.args
+    return (convert,)
+
+
+_CONVERSIONS: Final[dict[Any, Callable[..., Places]]] = {
+    None: RowBatch._untyped,
+    integer_text: RowBatch._integers,
+    plain_text: RowBatch._texts,
+    boolean_text: RowBatch._booleans,
+    date_text: RowBatch._dates,
+    time_text: RowBatch._times,
+    timestamp_text: RowBatch._timestamps,
+    decimal_text: RowBatch._decimals,
+    iso_text: RowBatch._zoned_timestamps,
+}
+"""By the function, how its values are converted in a batch; returns those left over."""
+
+
+def _nothing(_: RowBatch, chosen: Places, *__: object) -> Places:
+    return chosen
+
+
+_DAYS: Final = (-719_162, 2_932_896)
+_MICROS: Final = (-62_135_596_800_000_000, 253_402_300_799_999_999)
+_NANOS: Final = (-(10**18), 10**18)
+_UTC_PATTERN: Final = (
+    r"^[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?Z$"
+)
+
+_MARKERS: Final = tuple(
+    _encode(marker)[1:-1]
+    for marker in (
+        UNAVAILABLE,
+        binascii.b2a_base64(UNAVAILABLE.encode(), newline=False).decode(),
+        '{"' + UNAVAILABLE + '":"' + UNAVAILABLE + '"}',
+    )
+)
+"""The texts that stand for unavailable values, as they come between quotes."""
+
+_MARKER_LENGTHS: Final = [len(marker) for marker in _MARKERS]
+_MARKER_HEADS: Final = np.array(
+    [int.from_bytes(marker[:8], "little") for marker in _MARKERS], np.uint64
+)
+
+
+def _is_unavailable(text: str, column: Column | None) -> bool:
+    if column is None:
+        return value_text(text, None, UNAVAILABLE) is None
+    return text in column.markers
+
+
+_STATES: Final[dict[type, int]] = {type(None): _ABSENT, bytes: _QUOTED, bool: _BARE}
+
+
+def _converted(token: bytes, column: Column | None) -> bytes | bool | None:
+    """Return the text of a value between quotes; false if it is not of its type."""
+    if token.count(b"[") > MAX_DEPTH // 2:
+        return False
+    try:
+        text = value_text(strict_tokens(token), column, UNAVAILABLE)
+    except CdcDecodeError:
+        return False
+    return None if text is None else _encode(text)[1:-1]
+
+
+_SEXTETS: Final = np.full(256, 0xFF, np.uint8)
+_SEXTETS[
+    list(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+] = np.arange(64)
+
+
+def _base64_numbers(
+    documents: JsonDocuments, starts: Places, lengths: Places
+) -> tuple[npt.NDArray[np.int64], Flags]:
+    """Read numbers of 1 to 8 bytes, the highest first, in base64.
+
+    Returns:
+        The numbers, and where there is one: of 4, 8 or 12 characters, whose padding
+        has no bits.
+    """
+    valid = np.zeros(len(starts), np.bool_)
+    numbers = np.zeros(len(starts), np.int64)
+    for length in (4, 8, 12):
+        mine = np.flatnonzero(lengths == length)
+        ends = starts[mine] + length
+        characters = documents.pieces(starts[mine], 16).view(np.uint8)
+        characters = np.ascontiguousarray(characters[:, :length].T)
+        data = documents.data
+        padding = (data[ends - 1] == ord("=")).astype(np.int64)
+        padding += (padding == 1) & (data[ends - 2] == ord("="))
+        sextets = _SEXTETS[characters]
+        for index in (1, 2):
+            sextets[-index, padding >= index] = 0
+        is_read = (sextets < 64).all(axis=0)
+        octets = length // 4 * 3 - padding
+        # 8 bytes: the first two characters of 12 go beyond 64 bits without it.
+        is_read &= octets <= 8
+        bits = np.zeros(len(mine), np.uint64)
+        for row in sextets[:-4]:
+            bits = bits << np.uint64(6) | row
+        # The last four characters have the padding.
+        tail = np.zeros(len(mine), np.uint64)
+        for row in sextets[-4:]:
+            tail = tail << np.uint64(6) | row
+        spare = (8 * padding).astype(np.uint64)
+        is_read &= tail & ((np.uint64(1) << spare) - np.uint64(1)) == 0
+        kept = (24 - 8 * padding).astype(np.uint64)
+        bits = bits << kept | tail >> spare
+        shift = (64 - 8 * np.clip(octets, 1, 8)).astype(np.uint64)
+        signed = (bits << shift).view(np.int64) >> shift.astype(np.int64)
+        valid[mine] = is_read
+        numbers[mine] = signed
+    return numbers, valid

@@ -1,0 +1,226 @@
+"""Find the members of JSON objects in the documents of a batch, all of them at once.
+
+In a JSON text a quote that is not escaped begins or ends a string, and a string that a
+colon follows is the name of a member. So numpy finds all members of all documents
+without parsing: one pass over the bytes, and then arithmetic on places.
+
+What is found says nothing about whether a document is JSON. `json_layouts` compares it
+with a document that was parsed.
+"""
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from changefold.message_batch import Flags, MessageBatch, Places
+
+__all__ = ["MAX_WINDOW", "Integers", "JsonDocuments", "join_pieces"]
+
+MAX_WINDOW: Final = 128
+"""So many bytes before and behind the documents may be looked at."""
+
+_QUOTE: Final = 0x22
+_BACKSLASH: Final = 0x5C
+_COLON: Final = 0x3A
+_ZEROS: Final = np.uint64(0x3030303030303030)
+
+Words = npt.NDArray[np.uint64]
+"""Eight bytes each; the first byte is the lowest."""
+
+
+def _set_of(characters: bytes) -> Flags:
+    flags = np.zeros(256, np.bool_)
+    flags[list(characters)] = True
+    return flags
+
+
+# JSON has the solidus and `u` as well; our own texts never write these.
+_SHORT_ESCAPES: Final = _set_of(b'"\\bfnrt')
+
+_LAST_BYTES: Final = np.array(
+    [0] + [(1 << 64) - (1 << 8 * (8 - count)) for count in range(1, 9)], np.uint64
+)
+"""By a number up to 8, the mask of so many of the last bytes of a word."""
+
+
+class Integers(NamedTuple):
+    """Numbers that were read from digits; an array each.
+
+    Attributes:
+        valid: Where there is a number of 1 to 18 digits, the first of them not 0
+            unless it is alone, and no ``-0``.
+        numbers: The number; elsewhere any.
+        words: Its digits without the sign, filled with zeros from the left to 24:
+            matrix of the shape (numbers, 3).
+    """
+
+    valid: Flags
+    numbers: npt.NDArray[np.int64]
+    words: Words
+
+
+class JsonDocuments(MessageBatch):
+    """The documents of a batch, and the members in them.
+
+    Attributes:
+        data: The bytes of all documents; `MAX_WINDOW` others lie before and behind.
+        is_plain: Which documents are UTF-8 without control characters.
+        opens: Where each string begins: its quote. The strings of a document that has
+            a quote too many are left out.
+        closes: Where it ends: its quote.
+        has_escape: Which strings have a backslash.
+        has_long_escape: Which have one that is not of those our own texts have, such
+            as ``\\u0041``, or none of JSON at all.
+        names: Which strings are names of members.
+        colons: Where the colon behind each name lies.
+        first_name: By the document, its first name; one more for the end.
+    """
+
+    def __init__(self, pieces: list[pa.BinaryArray]) -> None:
+        """Find the members.
+
+        Args:
+            pieces: The documents, in one or more arrays of type binary.
+        """
+        margin = pa.array([b" " * MAX_WINDOW], pa.binary())
+        super().__init__(pa.concat_arrays([margin, *pieces, margin]))
+        self.is_plain = self.plain()[1:-1]
+        self.data = self._bytes[: self.ends[-1]]
+        self.starts, self.ends = self.starts[1:-1], self.ends[1:-1]
+        is_quote = self.data == _QUOTE
+        escapes = self._escapes()
+        is_quote[escapes + 1] = False
+        places = np.flatnonzero(is_quote)
+        bounds = np.searchsorted(places, np.append(self.starts, len(self.data)))
+        counts = np.diff(bounds)
+        is_odd = counts % 2 == 1
+        if is_odd.any():
+            places = places[np.repeat(~is_odd, counts)]
+            bounds = np.append(0, np.cumsum(np.where(is_odd, 0, counts)))
+        self.opens: Places = places[0::2]
+        self.closes: Places = places[1::2]
+        self._mark_escapes(escapes)
+        self.names: Places = np.flatnonzero(self.data[self.closes + 1] == _COLON)
+        self.colons: Places = self.closes[self.names] + 1
+        self.first_name: Places = np.searchsorted(self.names, bounds // 2)
+
+    def _escapes(self) -> Places:
+        """Return where the backslashes lie that begin an escape."""
+        slashes = np.flatnonzero(self.data == _BACKSLASH)
+        begins = np.append(True, np.diff(slashes) > 1)[: len(slashes)]
+        run_starts = np.flatnonzero(begins)
+        ids = np.cumsum(begins) - 1
+        within = np.arange(len(slashes)) - run_starts[ids]
+        # In a run of them every second one is escaped itself.
+        return slashes[within % 2 == 0]
+
+    def _mark_escapes(self, escapes: Places) -> None:
+        self.escapes = escapes
+        self.has_escape: Flags = np.zeros(len(self.opens), np.bool_)
+        self.has_long_escape: Flags = np.zeros(len(self.opens), np.bool_)
+        if not len(self.opens):
+            return
+        strings = np.maximum(np.searchsorted(self.opens, escapes) - 1, 0)
+        self.has_escape[strings] = True
+        is_long = ~_SHORT_ESCAPES[self.data[escapes + 1]]
+        self.has_long_escape[strings[is_long]] = True
+
+    def pieces(self, places: Places, length: int) -> npt.NDArray[Any]:
+        """Return the bytes from each place on; quicker than `window`.
+
+        Args:
+            places: Of any shape, each within the documents or so near to them that
+                `MAX_WINDOW` allows it.
+            length: How many bytes: a multiple of 8.
+
+        Returns:
+            Words, in an array of the shape (\\*places, length / 8).
+        """
+        pieces: npt.NDArray[Any] = np.ndarray(
+            (len(self.data) - length + 1,), f"V{length}", self.data, strides=(1,)
+        )
+        taken = pieces[places]
+        return taken.view(np.uint64).reshape(*places.shape, length // 8)
+
+    def name_words(self) -> Words:
+        """Return the last bytes of each name with its quote and colon, at most 8."""
+        words: Words = self.pieces(self.colons - 7, 8)[:, 0]
+        lengths = self.colons + 1 - self.opens[self.names]
+        return words & _LAST_BYTES[np.minimum(lengths, 8)]
+
+    def integers(self, starts: Places, ends: Places) -> Integers:
+        """Read whole numbers; the arguments are where each begins and ends."""
+        is_negative = self.data[starts] == ord("-")
+        first = starts + is_negative
+        lengths = ends - first
+        valid = (lengths > 0) & (lengths <= 18)
+        leading = self.data[first]
+        valid &= (leading != ord("0")) | ((lengths == 1) & ~is_negative)
+        words = self.pieces(ends - 24, 24)
+        for index in range(3):
+            counts = np.clip(lengths - 8 * (2 - index), 0, 8)
+            mask = _LAST_BYTES[counts]
+            words[:, index] = (words[:, index] & mask) | (_ZEROS & ~mask)
+            valid &= _are_digits(words[:, index])
+        numbers = np.zeros(len(starts), np.uint64)
+        for index in range(3):
+            numbers = numbers * np.uint64(10**8) + _number(words[:, index])
+        signed = numbers.view(np.int64)
+        return Integers(valid, np.where(is_negative, -signed, signed), words)
+
+
+def _are_digits(words: Words) -> Flags:
+    high = np.uint64(0xF0F0F0F0F0F0F0F0)
+    # A digit is 0x30 to 0x39: neither it nor 6 more has other high bits.
+    found: Flags = ((words & high) == _ZEROS) & (
+        ((words + np.uint64(0x0606060606060606)) & high) == _ZEROS
+    )
+    return found
+
+
+def _number(words: Words) -> Words:
+    """Return the number of eight digits, by pairs, fours and all."""
+    pairs = (words & np.uint64(0x0F0F0F0F0F0F0F0F)) * np.uint64(2561) >> np.uint64(8)
+    fours = (pairs & np.uint64(0x00FF00FF00FF00FF)) * np.uint64(6553601) >> np.uint64(
+        16
+    )
+    number: Words = (fours & np.uint64(0x0000FFFF0000FFFF)) * np.uint64(
+        42949672960001
+    ) >> np.uint64(32)
+    return number
+
+
+_INLINE: Final = 12
+"""Arrow keeps so many bytes of a text within its view."""
+
+
+def join_pieces(
+    data: npt.NDArray[np.uint8], starts: Places, lengths: Places
+) -> npt.NDArray[np.uint8]:
+    """Return pieces of some bytes, one after the other.
+
+    Args:
+        data: The bytes, 12 or more of them behind the last place.
+        starts: Where each piece begins.
+        lengths: How many bytes it has.
+    """
+    views = np.empty(len(starts), [("length", np.int32), ("inline", f"V{_INLINE}")])
+    views["length"] = lengths
+    pieces: npt.NDArray[Any] = np.ndarray(
+        (len(data) - _INLINE + 1,), f"V{_INLINE}", data, strides=(1,)
+    )
+    views["inline"] = pieces[starts]
+    far = np.flatnonzero(lengths > _INLINE)
+    # Length, 4 bytes of the text (to compare, and left out here), buffer, place.
+    fields = views.view(np.int32).reshape(-1, 4)
+    fields[far, 2] = 0
+    fields[far, 3] = starts[far]
+    joined = pa.Array.from_buffers(
+        pa.binary_view(), len(starts), [None, pa.py_buffer(views), pa.py_buffer(data)]
+    ).cast(pa.binary())
+    joined_data = joined.buffers()[2]
+    if joined_data is None:
+        return np.empty(0, np.uint8)
+    return np.frombuffer(joined_data, np.uint8)[: int(lengths.sum())]
