@@ -32,10 +32,10 @@ from changefold.debezium import (
     read_debezium,
     value_schema,
 )
-from changefold.debezium_sources import SourceBatch
+from changefold.debezium_sources import CONSTANTS, SourceBatch
 from changefold.errors import CdcDecodeError
 from changefold.json_documents import JsonDocuments
-from changefold.json_layouts import Layouts, Objects, group_by, signatures
+from changefold.json_layouts import Layouts, Objects, Signatures, group_by
 from changefold.message_batch import Flags, MessageBatch, Places
 from changefold.strict_json import MAX_MESSAGE_BYTES, json_text
 
@@ -289,7 +289,7 @@ _AFTER: Final = 1
 _KEY: Final = 2
 
 _layouts: Final = Layouts()
-_envelopes: Final = Layouts()
+_envelopes: Final = Layouts(CONSTANTS)
 
 _WORTH_A_GROUP: Final = 4
 """Fewer messages that are alike are parsed one by one."""
@@ -319,6 +319,7 @@ class _Recognised:
         )
         self._has_value: Flags = ~_is_null(values)
         self._has_key: Flags = ~_is_null(keys)
+        self._signatures = Signatures(self._documents)
         self._read_contexts(columns)
         self._find_envelopes()
         self._find_keys()
@@ -382,8 +383,7 @@ class _Recognised:
     def _find_envelopes(self) -> None:
         """Find the rows and the source in the values."""
         documents = self._documents
-        words = documents.name_words()
-        opens = documents.opens[documents.names]
+        words, opens = documents.name_words, documents.name_opens
         lengths = documents.colons + 1 - opens
         first = documents.first_name[: self._count]
         last = documents.first_name[1 : self._count + 1]
@@ -496,7 +496,7 @@ class _Recognised:
     ) -> tuple[Places, list[RowGroup]]:
         """Put objects together that have the same members and the same context."""
         documents = self._documents
-        numbers = signatures(documents, objects)
+        numbers = self._signatures.of(objects)
         mixed = numbers + contexts.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
         groups: list[RowGroup] = []
         order: list[Places] = [np.empty(0, np.int64)]
@@ -507,16 +507,15 @@ class _Recognised:
             context = self._contexts[context_id]
             places = places[contexts[places] == context_id]
             chosen = objects.take(places)
-            found = _layouts.cut(documents, chosen, int(numbers[places[0]]))
-            if context is None or found is None:
+            if context is None:
                 continue
-            layout, fits, starts, ends = found
-            if not fits.all():
-                places, chosen = places[fits], chosen.take(fits)
-                starts, ends = starts[:, fits], ends[:, fits]
-            names = documents.names[chosen.names + layout.members[:, None]]
-            groups.append(RowGroup(layout, context, starts, ends, names + 1))
-            order.append(places)
+            for layout, fits, starts, ends in _layouts.cut(
+                documents, chosen, int(numbers[places[0]])
+            ):
+                names = chosen.names[fits] + layout.members[:, None]
+                strings = documents.names[names] + 1
+                groups.append(RowGroup(layout, context, starts, ends, strings))
+                order.append(places[fits])
         return np.concatenate(order), groups
 
     def _texts(self, places: Places) -> pa.StringArray:
@@ -566,23 +565,18 @@ class _Recognised:
         """Add the changes; those whose envelopes have the same members together."""
         envelopes = np.flatnonzero(self._is_envelope)
         objects = self._envelopes.take(envelopes)
-        numbers = signatures(self._documents, objects)
+        numbers = self._signatures.of(objects)
         for group in group_by(numbers):
             if len(group) < _WORTH_A_GROUP:
                 continue
             chosen = objects.take(group)
-            found = _envelopes.cut(self._documents, chosen, int(numbers[group[0]]))
-            if found is None:
-                continue
-            layout, fits, starts, ends = found
-            if not fits.all():
-                group, chosen = group[fits], chosen.take(fits)
-                starts, ends = starts[:, fits], ends[:, fits]
-            if not len(group):
-                continue
-            names = self._documents.names[chosen.names + layout.members[:, None]]
-            source = SourceBatch(self._documents, layout, starts, ends, names + 1)
-            self._add_piece(envelopes[group], source)
+            for layout, fits, starts, ends in _envelopes.cut(
+                self._documents, chosen, int(numbers[group[0]])
+            ):
+                source = SourceBatch(
+                    self._documents, chosen.take(fits), layout, starts, ends
+                )
+                self._add_piece(envelopes[group[fits]], source)
 
     def _add_piece(self, envelopes: Places, source: SourceBatch) -> None:
         messages = self._messages[envelopes]

@@ -36,7 +36,7 @@ from changefold.errors import CdcDecodeError
 from changefold.json_documents import Integers, JsonDocuments, join_pieces
 from changefold.json_layouts import Layout
 from changefold.message_batch import Flags, Places
-from changefold.strict_json import MAX_DEPTH, strict_tokens
+from changefold.strict_json import NumberToken, strict_tokens
 
 __all__ = [
     "ARRAY",
@@ -121,7 +121,7 @@ class Tokens:
         self.kinds[words[~is_word]] = BAD
 
     def _check_numbers(self) -> None:
-        others = self.numbers[~self._integers.valid]
+        others = self.numbers[~self._integers.is_whole]
         if len(others):
             texts = self._documents.cut(self.starts[others], self.ends[others])
             self.kinds[others[~matches(texts, _NUMBER_PATTERN)]] = BAD
@@ -132,14 +132,18 @@ class Tokens:
         places = np.minimum(places, max(len(self.numbers) - 1, 0))
         if not len(self.numbers):
             count = len(chosen)
+            nowhere = np.zeros(count, np.bool_)
             return Integers(
-                np.zeros(count, np.bool_),
+                nowhere,
+                nowhere,
                 np.zeros(count, np.int64),
                 np.zeros((count, 3), np.uint64),
             )
-        valid, numbers, words = self._integers
+        is_whole, valid, numbers, words = self._integers
+        is_number = self.numbers[places] == chosen
         return Integers(
-            valid[places] & (self.numbers[places] == chosen),
+            is_whole[places] & is_number,
+            valid[places] & is_number,
             numbers[places],
             words[places],
         )
@@ -422,7 +426,7 @@ class RowBatch:
             self._replace(chosen[is_text], pieces)
 
     def _integers(self, chosen: Places, bits: int) -> Places:
-        valid, numbers, _ = self._tokens.integers(chosen)
+        _, valid, numbers, _ = self._tokens.integers(chosen)
         if bits < 64:
             limit = 1 << (bits - 1)
             valid &= (numbers >= -limit) & (numbers < limit)
@@ -455,7 +459,7 @@ class RowBatch:
         self, chosen: Places, factor: int, limits: tuple[int, int], type_: pa.DataType
     ) -> Places:
         """Convert numbers of units; Arrow's text of the type is ours."""
-        valid, numbers, _ = self._tokens.integers(chosen)
+        _, valid, numbers, _ = self._tokens.integers(chosen)
         valid &= numbers >= -(-limits[0] // factor)
         valid &= numbers <= limits[1] // factor
         counts = numbers[valid] * factor
@@ -622,7 +626,7 @@ def _nothing(_: RowBatch, chosen: Places, *__: object) -> Places:
 
 _DAYS: Final = (-719_162, 2_932_896)
 _MICROS: Final = (-62_135_596_800_000_000, 253_402_300_799_999_999)
-_NANOS: Final = (-(10**18), 10**18)
+_NANOS: Final = (-9_200_000_000_000_000_000, 9_200_000_000_000_000_000)
 _UTC_PATTERN: Final = (
     r"^[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?Z$"
 )
@@ -654,13 +658,20 @@ _STATES: Final[dict[type, int]] = {type(None): _ABSENT, bytes: _QUOTED, bool: _B
 
 def _converted(token: bytes, column: Column | None) -> bytes | bool | None:
     """Return the text of a value between quotes; false if it is not of its type."""
-    if token.count(b"[") > MAX_DEPTH // 2:
-        return False
     try:
-        text = value_text(strict_tokens(token), column, UNAVAILABLE)
+        text = value_text(_parsed(token), column, UNAVAILABLE)
     except CdcDecodeError:
         return False
     return None if text is None else _encode(text)[1:-1]
+
+
+def _parsed(token: bytes) -> object:
+    """Parse a value; most have no need of a parser, since `Tokens` has checked them."""
+    if token[0] in b"-0123456789":
+        return NumberToken(token.decode())
+    if token[0] == ord('"') and b"\\" not in token:
+        return token[1:-1].decode()
+    return strict_tokens(token)
 
 
 _SEXTETS: Final = np.full(256, 0xFF, np.uint8)

@@ -6,7 +6,7 @@ it is left to the other.
 """
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +16,12 @@ from changefold.connect_batches import BAD, NULL, NUMBER, TEXT, Tokens
 from changefold.debezium import DebeziumMessage, read_source
 from changefold.debezium_positions import read_position
 from changefold.errors import CdcDecodeError
-from changefold.json_documents import JsonDocuments, Words
-from changefold.json_layouts import Layout, Path
+from changefold.json_documents import MAX_WINDOW, JsonDocuments, Words
+from changefold.json_layouts import Layout, Objects, Path
 from changefold.message_batch import Flags, Places
-from changefold.strict_json import Json, read_string, strict_tokens
+from changefold.strict_json import read_string, strict_tokens
 
-__all__ = ["SourceBatch"]
+__all__ = ["CONSTANTS", "SourceBatch"]
 
 _SHARED: Final = (
     "connector",
@@ -48,6 +48,11 @@ _DECIDING: Final[tuple[Path, ...]] = (
     ("op",),
 )
 
+CONSTANTS: Final[frozenset[Path]] = frozenset(
+    ("source", name) for name in ("version", "connector", "name", "db", "schema")
+)
+"""Members of an envelope that most messages of a batch have in common."""
+
 _PARENTS: Final[frozenset[Path]] = frozenset({(), ("source",), ("transaction",)})
 _ROW_OPS: Final = frozenset({"c", "u", "d", "r"})
 _ORDERED_BY: Final = {
@@ -65,6 +70,22 @@ Matrix = npt.NDArray[np.uint8]
 """Texts of one length, a row of bytes each."""
 
 
+class _Lsns(NamedTuple):
+    """LSNs of PostgreSQL within a text; an array each.
+
+    Attributes:
+        is_there: Where there is one.
+        starts: Where its digits begin.
+        ends: Where they end, exclusive.
+        words: The digits, as in `Integers`.
+    """
+
+    is_there: Flags
+    starts: Places
+    ends: Places
+    words: Words
+
+
 class SourceBatch:
     """The ends of envelopes, from ``source`` on, of messages with one layout.
 
@@ -78,13 +99,24 @@ class SourceBatch:
     def __init__(
         self,
         documents: JsonDocuments,
+        objects: Objects,
         layout: Layout,
         starts: Places,
         ends: Places,
-        strings: Places,
     ) -> None:
-        """Read the values; matrices of the shape (members, messages)."""
+        """Read the values.
+
+        Args:
+            documents: The documents.
+            objects: The ends of the envelopes.
+            layout: Their layout.
+            starts: Where the values begin, a matrix of the shape (members, messages).
+            ends: Where they end, exclusive.
+        """
         self._documents = documents
+        self._objects = objects
+        # The string behind the name.
+        strings = documents.names[objects.names + layout.members[:, None]] + 1
         self._layout = layout
         self._shape = starts.shape
         self._tokens = Tokens(documents, starts.ravel(), ends.ravel(), strings.ravel())
@@ -96,11 +128,11 @@ class SourceBatch:
         self.columns: dict[str, pa.Array] = {}
         self.ops = np.zeros(self._shape[1], np.uint8)
         self._members = {path: index for index, path in enumerate(layout.paths)}
-        paths = self._members.keys()
+        paths = {*layout.paths, *layout.constants}
         if (
-            not {("source", "connector"), ("source", "name"), ("op",)} <= paths
-            or {path[0] for path in paths} & {"before", "after"}
+            {path[0] for path in paths} & {"before", "after"}
             or not {path[:-1] for path in paths} <= _PARENTS
+            or any(path[:-1] == ("transaction",) for path in layout.constants)
         ):
             self.valid[:] = False
             return
@@ -116,14 +148,10 @@ class SourceBatch:
         ids = np.zeros(self._shape[1], np.int64)
         for path in _DECIDING:
             member = self._members.get(path)
-            if member is None:
-                continue
-            texts = self._tokens.cut(self._row(member)).dictionary_encode()
-            if len(texts.dictionary) > 1:
-                ids = ids * len(texts.dictionary) + texts.indices.to_numpy()
+            if member is not None:
+                numbers = self._numbered(self._row(member))
                 # Renumbered, so that many members do not overflow.
-                ids = pa.array(ids).dictionary_encode().indices.to_numpy()
-                ids = ids.astype(np.int64)
+                ids = _numbered(ids * (numbers.max(initial=0) + 1) + numbers)
         _, firsts, ids = np.unique(ids, return_index=True, return_inverse=True)
         messages = [self._shared(first) for first in firsts.tolist()]
         self.valid &= np.array([message is not None for message in messages])[ids]
@@ -141,7 +169,9 @@ class SourceBatch:
         """Read one message; ``None`` if it is no valid change of a row."""
         message = DebeziumMessage()
         try:
-            payload = self._payload(place)
+            start, end = int(self._objects.starts[place]), int(self._objects.ends[place])
+            text = self._documents.data[start:end].tobytes()
+            payload = strict_tokens(b"{" + text[1:])
             source = read_source(message, payload, "$")
             message.op = read_string(payload, "op")
             if message.op not in _ROW_OPS or not message.source_table:
@@ -161,18 +191,15 @@ class SourceBatch:
             return None
         return message
 
-    def _payload(self, place: int) -> Json:
-        """Parse the members of one message."""
-        payload: dict[str, Any] = {}
-        tokens = self._tokens.cut(
-            np.arange(self._shape[0]) * self._shape[1] + place
-        ).to_pylist()
-        for path, token in zip(self._layout.paths, tokens, strict=True):
-            parent = payload
-            for name in path[:-1]:
-                parent = parent.setdefault(name, {})
-            parent[path[-1]] = strict_tokens(token)
-        return payload
+    def _numbered(self, tokens: Places) -> Places:
+        """Number the texts of tokens: the same number where they are the same."""
+        starts, ends = self._tokens.starts[tokens], self._tokens.ends[tokens]
+        documents = self._documents
+        first = documents.data[starts[0] : ends[0]].tobytes()
+        is_first = documents.has(starts, ends, first) & (ends - starts == len(first))
+        if is_first.all():
+            return np.zeros(len(tokens), np.int64)
+        return _numbered(self._tokens.cut(tokens))
 
     # -------------------------------------------------------------------- members
 
@@ -192,7 +219,7 @@ class SourceBatch:
             nothing = np.full((count, 20), ord("0"), np.uint8)
             return np.zeros(count, np.bool_), np.zeros(count, np.int64), nothing
         kinds = self._kinds[member]
-        valid, numbers, words = self._tokens.integers(self._row(member))
+        _, valid, numbers, words = self._tokens.integers(self._row(member))
         has_number = kinds == NUMBER
         self.valid &= (has_number & valid & (numbers >= 0)) | (kinds == NULL)
         words[~has_number] = _ZEROS
@@ -298,63 +325,65 @@ class SourceBatch:
 
     def _postgresql(self, is_read: Flags, stage: Matrix) -> list[Matrix | bytes]:
         has_lsn, _, digits = self._integer(("source", "lsn"))
+        first, second = self._sequence()
+        # An incremental snapshot has no LSN of its own.
+        digits = np.where(has_lsn[:, None], digits, _digits(second.words))
         member = self._members.get(("source", "lsn"))
-        # The LSN of an incremental snapshot is that in its sequence: one by one.
-        self.valid &= has_lsn
-        has_commit, starts, ends = self._commit_lsns()
-        commits = self._documents.integers(starts, ends)
-        self.valid &= ~has_commit | commits.valid
-        before = np.where(
-            (has_commit & (stage[:, 0] == ord("1")))[:, None],
-            _digits(commits.words),
-            digits,
-        )
-        self.columns["commit_lsn"] = self._cut(starts, ends, has_commit)
+        starts, ends = second.starts, second.ends
         if member is not None:
             row = self._row(member)
-            self.columns["lsn"] = self._cut(
-                self._tokens.starts[row], self._tokens.ends[row], has_lsn
-            )
+            starts = np.where(has_lsn, self._tokens.starts[row], starts)
+            ends = np.where(has_lsn, self._tokens.ends[row], ends)
+        has_lsn |= second.is_there
+        self.valid &= has_lsn
+        is_change = stage[:, 0] == ord("1")
+        before = np.where(
+            (first.is_there & is_change)[:, None], _digits(first.words), digits
+        )
+        self.columns["commit_lsn"] = self._cut(
+            first.starts, first.ends, first.is_there
+        )
+        self.columns["lsn"] = self._cut(starts, ends, has_lsn)
         return [before, b".", stage, b".", digits]
 
-    def _commit_lsns(self) -> tuple[Flags, Places, Places]:
-        """Find the first LSN of each ``source.sequence``.
-
-        Returns:
-            Where there is one, and where it begins and ends.
-        """
-        count = self._shape[1]
-        nowhere = np.zeros(count, np.int64) + 24
+    def _sequence(self) -> tuple["_Lsns", "_Lsns"]:
+        """Read the LSN of the commit before and that of the change."""
         member = self._members.get(("source", "sequence"))
         if member is None:
-            return np.zeros(count, np.bool_), nowhere, nowhere
-        kinds = self._kinds[member]
+            nowhere = np.zeros(self._shape[1], np.bool_)
+            return self._lsns(nowhere, None, None), self._lsns(nowhere, None, None)
         row = self._row(member)
         starts, ends = self._tokens.starts[row], self._tokens.ends[row]
         documents = self._documents
         # "[\"204651104\",\"204654000\"]" or "[null,\"204654000\"]"
-        escapes = np.append(documents.escapes, [len(documents.data)] * 4)
+        escapes = np.append(documents.escapes, documents.ends[-1])
         first = np.searchsorted(documents.escapes, starts)
         marks = [escapes[np.minimum(first + at, len(escapes) - 1)] for at in range(4)]
         is_pair = (marks[0] == starts + 2) & (marks[2] == marks[1] + 3)
         is_pair &= documents.has(starts, ends, b'"[\\"')
         is_pair &= documents.has(marks[1], ends, b'\\",\\"')
-        is_pair &= (marks[3] == ends - 4) & documents.has(marks[3], ends, b'\\"]"')
-        second = np.where(is_pair, marks[2], marks[0])
-        last = np.where(is_pair, marks[3], marks[1])
+        is_pair &= marks[3] == ends - 4
         is_single = documents.has(starts, ends, b'"[null,\\"') & ~is_pair
         is_single &= (marks[0] == starts + 7) & (marks[1] == ends - 4)
-        is_single &= documents.has(marks[1], ends, b'\\"]"')
         is_read = is_pair | is_single
-        changes = documents.integers(
-            np.where(is_read, second + 2, 24), np.where(is_read, last, 24)
-        )
-        self.valid &= (is_read & changes.valid) | (kinds == NULL)
+        is_read &= documents.has(ends - 4, ends, b'\\"]"')
+        self.valid &= is_read | (self._kinds[member] == NULL)
         return (
-            is_pair,
-            np.where(is_pair, starts + 4, nowhere),
-            np.where(is_pair, marks[1], nowhere),
+            self._lsns(is_pair & is_read, starts + 4, marks[1]),
+            self._lsns(is_read, np.where(is_pair, marks[2], marks[0]) + 2, ends - 4),
         )
+
+    def _lsns(
+        self, is_there: Flags, starts: Places | None, ends: Places | None
+    ) -> "_Lsns":
+        """Read the digits of LSNs."""
+        nowhere = np.full(len(is_there), MAX_WINDOW)
+        starts = nowhere if starts is None else np.where(is_there, starts, nowhere)
+        ends = nowhere if ends is None else np.where(is_there, ends, nowhere)
+        integers = self._documents.integers(starts, ends)
+        self.valid &= ~is_there | (integers.valid & (integers.numbers >= 0))
+        integers.words[~is_there] = _ZEROS
+        return _Lsns(is_there, starts, ends, integers.words)
 
     def _mysql(self, is_read: Flags, stage: Matrix) -> list[Matrix | bytes]:
         has_pos, pos, digits = self._integer(("source", "pos"))
@@ -394,6 +423,11 @@ _CONNECTORS: Final[
     "TiCDC": SourceBatch._ticdc,
 }
 """Each returns the parts of `change_sequence`, and fills in its columns."""
+
+
+def _numbered(values: pa.Array | npt.NDArray[Any]) -> Places:
+    ids: Places = pa.array(values).dictionary_encode().indices.to_numpy()
+    return ids.astype(np.int64)
 
 
 def _digits(words: Words) -> Matrix:

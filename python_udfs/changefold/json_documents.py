@@ -15,10 +15,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from changefold.message_batch import Flags, MessageBatch, Places
+from changefold.strict_json import MAX_INT64
 
 __all__ = ["MAX_WINDOW", "Integers", "JsonDocuments", "join_pieces"]
 
-MAX_WINDOW: Final = 128
+MAX_WINDOW: Final = 256
 """So many bytes before and behind the documents may be looked at."""
 
 _QUOTE: Final = 0x22
@@ -49,13 +50,14 @@ class Integers(NamedTuple):
     """Numbers that were read from digits; an array each.
 
     Attributes:
-        valid: Where there is a number of 1 to 18 digits, the first of them not 0
-            unless it is alone, and no ``-0``.
+        is_whole: Where there is a whole number as JSON has it, of 1 to 24 digits.
+        valid: Where it is from -(2^63 - 1) to 2^63 - 1 and is not ``-0``.
         numbers: The number; elsewhere any.
         words: Its digits without the sign, filled with zeros from the left to 24:
             matrix of the shape (numbers, 3).
     """
 
+    is_whole: Flags
     valid: Flags
     numbers: npt.NDArray[np.int64]
     words: Words
@@ -75,6 +77,8 @@ class JsonDocuments(MessageBatch):
             as ``\\u0041``, or none of JSON at all.
         names: Which strings are names of members.
         colons: Where the colon behind each name lies.
+        name_opens: Where the name begins: its quote.
+        name_words: The last bytes of the name with its quotes and colon, at most 8.
         first_name: By the document, its first name; one more for the end.
     """
 
@@ -104,6 +108,10 @@ class JsonDocuments(MessageBatch):
         self._mark_escapes(escapes)
         self.names: Places = np.flatnonzero(self.data[self.closes + 1] == _COLON)
         self.colons: Places = self.closes[self.names] + 1
+        self.name_opens: Places = self.opens[self.names]
+        words = self.pieces(self.colons - 7, 8)[:, 0]
+        lengths = np.minimum(self.colons + 1 - self.name_opens, 8)
+        self.name_words: Words = words & _LAST_BYTES[lengths]
         self.first_name: Places = np.searchsorted(self.names, bounds // 2)
 
     def _escapes(self) -> Places:
@@ -144,31 +152,27 @@ class JsonDocuments(MessageBatch):
         taken = pieces[places]
         return taken.view(np.uint64).reshape(*places.shape, length // 8)
 
-    def name_words(self) -> Words:
-        """Return the last bytes of each name with its quote and colon, at most 8."""
-        words: Words = self.pieces(self.colons - 7, 8)[:, 0]
-        lengths = self.colons + 1 - self.opens[self.names]
-        return words & _LAST_BYTES[np.minimum(lengths, 8)]
-
     def integers(self, starts: Places, ends: Places) -> Integers:
         """Read whole numbers; the arguments are where each begins and ends."""
         is_negative = self.data[starts] == ord("-")
         first = starts + is_negative
         lengths = ends - first
-        valid = (lengths > 0) & (lengths <= 18)
-        leading = self.data[first]
-        valid &= (leading != ord("0")) | ((lengths == 1) & ~is_negative)
+        is_zero = self.data[first] == ord("0")
+        is_whole = (lengths > 0) & (lengths <= 24) & (~is_zero | (lengths == 1))
         words = self.pieces(ends - 24, 24)
-        for index in range(3):
-            counts = np.clip(lengths - 8 * (2 - index), 0, 8)
-            mask = _LAST_BYTES[counts]
-            words[:, index] = (words[:, index] & mask) | (_ZEROS & ~mask)
-            valid &= _are_digits(words[:, index])
         numbers = np.zeros(len(starts), np.uint64)
         for index in range(3):
-            numbers = numbers * np.uint64(10**8) + _number(words[:, index])
+            mask = _LAST_BYTES[np.clip(lengths - 8 * (2 - index), 0, 8)]
+            word = (words[:, index] & mask) | (_ZEROS & ~mask)
+            words[:, index] = word
+            is_whole &= _are_digits(word)
+            numbers *= np.uint64(10**8)
+            numbers += _number(word)
+        valid = is_whole & (lengths <= 19) & (numbers <= np.uint64(MAX_INT64))
+        valid &= ~(is_zero & is_negative)
         signed = numbers.view(np.int64)
-        return Integers(valid, np.where(is_negative, -signed, signed), words)
+        np.negative(signed, out=signed, where=is_negative)
+        return Integers(is_whole, valid, signed, words)
 
 
 def _are_digits(words: Words) -> Flags:

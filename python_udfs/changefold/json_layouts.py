@@ -7,6 +7,7 @@ members.
 """
 
 import re
+from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -18,35 +19,47 @@ from changefold.json_documents import MAX_WINDOW, JsonDocuments, Words
 from changefold.message_batch import Flags, Places
 from changefold.strict_json import strict_tokens
 
-__all__ = ["Layout", "Layouts", "Objects", "Path", "group_by", "signatures"]
+__all__ = ["Layout", "Layouts", "Objects", "Path", "Signatures", "group_by"]
 
 Path = tuple[str, ...]
 """Names of a member and of the objects that it lies in, the outermost first."""
+
+
+class _Literals(NamedTuple):
+    """Bytes of some members of a layout.
+
+    Attributes:
+        places: Which members.
+        expected: The bytes, each at the end of a row of words.
+        masks: Which bits of the words they have.
+    """
+
+    places: Places
+    expected: Words
+    masks: Words
 
 
 class Layout(NamedTuple):
     """What objects with the same members share.
 
     Attributes:
-        paths: The members that are no objects, in order.
+        paths: The members whose values differ, in order.
+        constants: Those whose values do not. None is an object.
         members: Of each its place among the names of the object.
         name_count: How many names the object has.
-        literals: The bytes from the end of the value before, or the beginning, to the
-            member's colon.
         closing: The bytes behind the last value.
-        lengths: How long each literal is.
-        expected: The literals, each at the end of a row of words.
-        masks: Which of these bits they have.
+        lengths: How long each literal is: the bytes from the end of the value before,
+            or the beginning, to the member's colon.
+        parts: The literals, those of about one length together.
     """
 
     paths: tuple[Path, ...]
+    constants: tuple[Path, ...]
     members: Places
     name_count: int
-    literals: tuple[bytes, ...]
     closing: bytes
     lengths: Places
-    expected: Words
-    masks: Words
+    parts: tuple[_Literals, ...]
 
     def cut(
         self, documents: JsonDocuments, objects: "Objects"
@@ -70,18 +83,20 @@ class Layout(NamedTuple):
             fits[fits], starts[:, fits], ends[:, fits] = self.cut(documents, inner)
             return fits, starts, ends
         colons = documents.colons[objects.names + self.members[:, None]]
-        found = documents.pieces(
-            colons + 1 - 8 * self.expected.shape[1], 8 * self.expected.shape[1]
-        )
-        differs = np.zeros(colons.shape, np.uint64)
-        for index in range(self.expected.shape[1]):
-            word = found[:, :, index] ^ self.expected[:, index, None]
-            differs |= word & self.masks[:, index, None]
+        fits = np.ones(count, np.bool_)
+        for part in self.parts:
+            width = part.expected.shape[1]
+            found = documents.pieces(colons[part.places] + 1 - 8 * width, 8 * width)
+            differs = np.zeros(found.shape[:2], np.uint64)
+            for index in range(width):
+                word = found[:, :, index] ^ part.expected[:, index, None]
+                differs |= word & part.masks[:, index, None]
+            fits &= ~differs.any(axis=0)
         starts = colons + 1
         ends = np.empty_like(starts)
         ends[:-1] = starts[1:] - self.lengths[1:, None]
         ends[-1] = objects.ends - len(self.closing)
-        fits = ~differs.any(axis=0) & (ends > starts).all(axis=0)
+        fits &= (ends > starts).all(axis=0)
         fits &= starts[0] - self.lengths[0] == objects.starts
         fits &= documents.has(ends[-1], objects.ends, self.closing)
         return fits, starts, ends
@@ -107,25 +122,37 @@ class Objects(NamedTuple):
         return Objects(*(piece[chosen] for piece in self))
 
 
-def signatures(documents: JsonDocuments, objects: Objects) -> Words:
-    """Return a number for each object that depends on its names and their order.
+class Signatures:
+    """Numbers for objects that depend on their names and the order of these.
 
     Objects with other names may have the same number; that is unlikely.
     """
-    words = documents.name_words()
-    mixed = (words ^ (words >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)
-    mixed ^= mixed >> np.uint64(32)
-    weighted = mixed * np.arange(len(mixed), dtype=np.uint64)
-    sums = np.append(np.uint64(0), np.cumsum(mixed))
-    weighted_sums = np.append(np.uint64(0), np.cumsum(weighted))
-    first, last = objects.names, objects.names + objects.name_counts
-    total = sums[last] - sums[first]
-    by_place = weighted_sums[last] - weighted_sums[first]
-    by_place -= first.astype(np.uint64) * total
-    found: Words = (by_place + total * np.uint64(0xC2B2AE3D27D4EB4F)) ^ (
-        objects.name_counts.astype(np.uint64) << np.uint64(48)
-    )
-    return found
+
+    def __init__(self, documents: JsonDocuments) -> None:
+        """Sum up the names of all documents."""
+        words = documents.name_words
+        mixed = (words ^ (words >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(32)
+        self._sums = _sums(mixed)
+        self._weighted_sums = _sums(mixed * np.arange(len(mixed), dtype=np.uint64))
+
+    def of(self, objects: Objects) -> Words:
+        """Return the number of each object."""
+        first, last = objects.names, objects.names + objects.name_counts
+        total = self._sums[last] - self._sums[first]
+        by_place = self._weighted_sums[last] - self._weighted_sums[first]
+        by_place -= first.astype(np.uint64) * total
+        found: Words = (by_place + total * np.uint64(0xC2B2AE3D27D4EB4F)) ^ (
+            objects.name_counts.astype(np.uint64) << np.uint64(48)
+        )
+        return found
+
+
+def _sums(numbers: Words) -> Words:
+    """Return the sums of the first numbers, beginning with none."""
+    sums = np.zeros(len(numbers) + 1, np.uint64)
+    np.cumsum(numbers, out=sums[1:])
+    return sums
 
 
 def group_by(numbers: npt.NDArray[Any]) -> list[Places]:
@@ -140,37 +167,73 @@ def group_by(numbers: npt.NDArray[Any]) -> list[Places]:
     return np.split(order, np.flatnonzero(np.diff(ids[order])) + 1)
 
 
-_MAX_LAYOUTS: Final = 10_000
+_MAX_SIGNATURES: Final = 10_000
+_MAX_LAYOUTS: Final = 8
+_MAX_TRIES: Final = 8
+"""So many objects of a signature are parsed in a batch."""
 
 
 class Layouts:
     """The layouts that were seen, by the signature of their objects."""
 
-    def __init__(self) -> None:
-        self._layouts: dict[int, Layout] = {}
+    def __init__(self, constants: frozenset[Path] = frozenset()) -> None:
+        """Begin with none.
+
+        Args:
+            constants: Members that have the same value in most objects, and all others
+                where they are null: they count as bytes between the values. Without
+                any, null is a value like others.
+        """
+        self._constants = constants
+        self._layouts: dict[int, list[Layout]] = {}
 
     def cut(
         self, documents: JsonDocuments, objects: Objects, signature: int
-    ) -> tuple[Layout, Flags, Places, Places] | None:
+    ) -> Iterator[tuple[Layout, Places, Places, Places]]:
         """Cut the values of objects with one signature out.
 
-        Returns:
-            Their layout and what `Layout.cut` returns; ``None`` if the first of them
-            is not JSON or has values that no layout describes.
+        Yields:
+            A layout, which objects have it if each value is JSON, and where the values
+            begin and end, matrices of the shape (members, objects). Objects that are
+            not JSON, or that no layout describes, are left out.
         """
-        layout = self._layouts.get(signature)
-        if layout is not None:
-            found = layout.cut(documents, objects)
-            if found[0].any():
-                return layout, *found
+        left = np.arange(len(objects.starts))
+        known = self._layouts.get(signature, [])
+        tries = len(known) + _MAX_TRIES
+        for index in range(tries):
+            if not len(left):
+                return
+            inner = objects.take(left) if index else objects
+            if index < len(known):
+                layout: Layout | None = known[index]
+            else:
+                layout = self._learn(documents, inner, signature)
+            if layout is None:
+                left = left[1:]
+                continue
+            fits, starts, ends = layout.cut(documents, inner)
+            if fits.all():
+                yield layout, left, starts, ends
+                return
+            if fits.any():
+                yield layout, left[fits], starts[:, fits], ends[:, fits]
+                left = left[~fits]
+
+    def _learn(
+        self, documents: JsonDocuments, objects: Objects, signature: int
+    ) -> Layout | None:
+        """Read the layout of the first object."""
         start, end = int(objects.starts[0]), int(objects.ends[0])
-        layout = _read_layout(documents.data[start:end].tobytes())
+        text = documents.data[start:end].tobytes()
+        layout = _read_layout(text, self._constants)
         if layout is None:
             return None
-        if len(self._layouts) >= _MAX_LAYOUTS:
+        if len(self._layouts) >= _MAX_SIGNATURES:
             self._layouts.clear()
-        self._layouts[signature] = layout
-        return layout, *layout.cut(documents, objects)
+        layouts = self._layouts.get(signature, [])
+        # The first of them goes: what comes now is more likely to come again.
+        self._layouts[signature] = [*layouts, layout][-_MAX_LAYOUTS:]
+        return layout
 
 
 _STRING: Final = rb'"(?:[^"\\]|\\.)*+"'
@@ -181,11 +244,12 @@ _VALUE: Final = re.compile(
 )
 
 
-def _read_layout(text: bytes) -> Layout | None:
-    """Return the layout of an object.
+def _read_layout(text: bytes, constants: frozenset[Path]) -> Layout | None:
+    """Return the layout of an object; ``None`` if it is not JSON or has none.
 
     Args:
         text: The object; or the end of one, of which all before a comma is left out.
+        constants: As in `Layouts`.
     """
     try:
         strict_tokens(b"{" + text[1:])
@@ -193,10 +257,11 @@ def _read_layout(text: bytes) -> Layout | None:
         return None
     names: list[str] = []
     paths: list[Path] = []
+    constant_paths: list[Path] = []
     members: list[int] = []
     literals: list[bytes] = []
     place, value_end, count = 1, 0, 0
-    while True:
+    while place < len(text):
         name = _NAME.match(text, place)
         if name is None:
             return None
@@ -209,47 +274,56 @@ def _read_layout(text: bytes) -> Layout | None:
         value = _VALUE.match(text, place)
         if value is None or (value[0][:1] == b"[" and b'":' in value[0]):
             return None
-        paths.append(tuple(names))
-        members.append(count - 1)
-        literals.append(text[value_end:place])
-        value_end = place = value.end()
+        path = tuple(names)
+        is_constant = path in constants or (constants and value[0] == b"null")
+        if is_constant and value.end() - value_end < MAX_WINDOW // 2:
+            constant_paths.append(path)
+            place = value.end()
+        else:
+            paths.append(path)
+            members.append(count - 1)
+            literals.append(text[value_end:place])
+            value_end = place = value.end()
         names.pop()
         while text[place : place + 1] == b"}":
             place += 1
-            if not names:
-                closing = text[value_end:]
-                is_end = place == len(text)
-                return _layout(paths, members, count, literals, closing, is_end=is_end)
-            names.pop()
+            if names:
+                names.pop()
         place += 1
-
-
-def _layout(
-    paths: list[Path],
-    members: list[int],
-    name_count: int,
-    literals: list[bytes],
-    closing: bytes,
-    *,
-    is_end: bool,
-) -> Layout | None:
-    longest = max(map(len, literals))
-    if longest > MAX_WINDOW or not is_end:
+    if not literals or max(map(len, literals)) > MAX_WINDOW:
         return None
-    width = -(-longest // 8) * 8
-    masks = [b"\xff" * len(literal) for literal in literals]
     return Layout(
         tuple(paths),
+        tuple(constant_paths),
         np.array(members),
-        name_count,
-        tuple(literals),
-        closing,
+        count,
+        text[value_end:],
         np.array([len(literal) for literal in literals]),
-        _words(literals, width),
-        _words(masks, width),
+        _parts(literals),
     )
 
 
-def _words(texts: list[bytes], width: int) -> Words:
+def _parts(literals: list[bytes]) -> tuple[_Literals, ...]:
+    """Put literals together that need as many words, two at least."""
+    widths = np.array([-(-len(literal) // 16) * 16 for literal in literals])
+    return tuple(
+        _Literals(
+            np.flatnonzero(widths == width),
+            _words([each for each in literals if -(-len(each) // 16) * 16 == width]),
+            _words(
+                [
+                    b"\xff" * len(each)
+                    for each in literals
+                    if -(-len(each) // 16) * 16 == width
+                ]
+            ),
+        )
+        for width in sorted(set(widths.tolist()))
+    )
+
+
+def _words(texts: list[bytes]) -> Words:
+    """Return texts at the end of a row of words each."""
+    width = -(-max(map(len, texts)) // 16) * 16
     joined = b"".join(text.rjust(width, b"\x00") for text in texts)
     return np.frombuffer(joined, np.uint64).reshape(len(texts), width // 8)

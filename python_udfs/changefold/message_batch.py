@@ -110,7 +110,15 @@ class MessageBatch:
 
     def has(self, places: Places, ends: Places, text: bytes) -> Flags:
         """Tell where a text stands that ends not behind `ends`."""
-        return self.read(places, ends, (text,))[0]
+        # Eight bytes at a time.
+        width = -(-len(text) // 8) * 8
+        found = self.window(places, width).view(np.uint64)
+        expected = np.frombuffer(text.ljust(width, b"\x00"), np.uint64)
+        mask = np.frombuffer((b"\xff" * len(text)).ljust(width, b"\x00"), np.uint64)
+        is_there: Flags = (places >= 0) & (places + len(text) <= ends)
+        for index in range(width // 8):
+            is_there &= (found[:, index] & mask[index]) == expected[index]
+        return is_there
 
     def read(
         self, places: Places, ends: Places, form: tuple[bytes | int, ...]
