@@ -8,7 +8,7 @@ one, each distinct value of a column once.
 
 import binascii
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -91,23 +91,25 @@ class Tokens:
         self._documents = documents
         self.starts, self.ends, self.strings = starts, ends, strings
         kinds = _KINDS[documents.data[starts]]
-        is_text = kinds == TEXT
-        # Within a string there is no other: all quotes have been found.
-        last = max(len(documents.opens) - 1, 0)
-        self.strings = strings = np.minimum(strings, last)
-        is_whole = is_text.copy()
-        if len(documents.opens):
-            is_whole &= documents.opens[strings] == starts
-            is_whole &= documents.closes[strings] == ends - 1
-            self.has_long_escape: Flags = is_text & documents.has_long_escape[strings]
-        else:
-            self.has_long_escape = np.zeros(len(starts), np.bool_)
-        kinds[is_text & ~is_whole] = BAD
         self.kinds: npt.NDArray[np.uint8] = kinds
+        self.has_long_escape: Flags = np.zeros(len(starts), np.bool_)
+        self._check_texts()
         self._check_words()
         self.numbers: Places = np.flatnonzero(kinds == NUMBER)
         self._integers = documents.integers(starts[self.numbers], ends[self.numbers])
         self._check_numbers()
+
+    def _check_texts(self) -> None:
+        texts = np.flatnonzero(self.kinds == TEXT)
+        if not len(texts):
+            return
+        documents = self._documents
+        strings = np.minimum(self.strings[texts], len(documents.opens) - 1)
+        # Within a string there is no other: all quotes have been found.
+        is_whole = documents.opens[strings] == self.starts[texts]
+        is_whole &= documents.closes[strings] == self.ends[texts] - 1
+        self.kinds[texts[~is_whole]] = BAD
+        self.has_long_escape[texts] = documents.has_long_escape[strings] & is_whole
 
     def _check_words(self) -> None:
         words = np.flatnonzero((self.kinds == NULL) | (self.kinds == BOOLEAN))
@@ -307,9 +309,11 @@ class RowBatch:
             ),
         )
         tokens = self._tokens
-        self._starts = tokens.starts + (tokens.kinds == TEXT)
-        self._lengths = tokens.ends - tokens.starts - 2 * (tokens.kinds == TEXT)
-        self._states = np.where(tokens.kinds == NULL, _BARE, _QUOTED)
+        # A text without its quotes.
+        is_text = tokens.kinds == TEXT
+        self._starts = tokens.starts + is_text
+        self._lengths = tokens.ends - self._starts - is_text
+        self._states = (tokens.kinds != NULL).view(np.int8)
         self._bad = tokens.kinds == BAD
         self._converted: list[npt.NDArray[np.uint8]] = [documents.data]
         self._size = len(documents.data)
@@ -374,7 +378,7 @@ class RowBatch:
         ):
             column = slots[owner].column
             try:
-                text = strict_tokens(token)
+                text, spelling = _spelled(token)
             except CdcDecodeError:
                 self._bad[place] = True
                 continue
@@ -384,7 +388,7 @@ class RowBatch:
                 if column is not None and column.convert is not plain_text:
                     self._bad[place] = True
                 chosen.append(place)
-                spelled.append(_encode(text)[1:-1])
+                spelled.append(spelling)
         self._replace(np.array(chosen, np.int64), pa.array(spelled, pa.binary()))
 
     def _replace(self, chosen: Places, texts: pa.Array) -> None:
@@ -515,64 +519,96 @@ class RowBatch:
 
     def _join(self, groups: list[RowGroup], plans: list[_Plan | None]) -> None:
         """Join literals and values to rows."""
-        starts: list[Places] = []
-        lengths: list[Places] = []
-        piece_counts: list[Places] = []
-        valid: list[Flags] = []
+        sizes = [
+            0 if plan is None else group.starts.size * 2 + group.starts.shape[1]
+            for group, plan in zip(groups, plans, strict=True)
+        ]
+        starts = np.empty(sum(sizes), np.int32)
+        lengths = np.empty(sum(sizes), np.int32)
+        bounds = [np.zeros(1, np.int64)]
+        valid: list[Flags] = [np.zeros(0, np.bool_)]
         self.unavailable: dict[int, str] = {}
-        first, row = 0, 0
-        for group, plan in zip(groups, plans, strict=True):
+        first, piece, row = 0, 0, 0
+        for group, plan, size in zip(groups, plans, sizes, strict=True):
             count = group.starts.shape[1]
             if plan is None:
                 valid.append(np.zeros(count, np.bool_))
-                piece_counts.append(np.zeros(count, np.int64))
-                row += count
-                continue
-            chosen = slice(first, first + group.starts.size)
-            first += group.starts.size
-            shape = group.starts.shape
-            states = self._states[chosen].reshape(shape)
-            is_valid = ~self._bad[chosen].reshape(shape).any(axis=0)
-            is_null = self._tokens.kinds[chosen].reshape(shape) == NULL
-            is_valid &= ~(is_null & ~plan.may_be_null[:, None]).any(axis=0)
-            # The first one has the brace.
-            is_valid &= states[0] != _ABSENT
-            valid.append(is_valid)
-            is_absent = states == _ABSENT
-            for place in np.flatnonzero(is_absent.any(axis=0)).tolist():
-                names = [plan.names[at] for at in np.flatnonzero(is_absent[:, place])]
-                self.unavailable[row + place] = _encode(names).decode()
-            piece_starts = np.empty((count, 2 * shape[0] + 1), np.int64)
-            piece_lengths = np.empty_like(piece_starts)
-            piece_starts[:, 1::2] = self._starts[chosen].reshape(shape).T
-            piece_lengths[:, 1::2] = np.where(
-                is_absent, 0, self._lengths[chosen].reshape(shape)
-            ).T
-            ids = np.full((shape[0] + 1, count), 9 * np.arange(shape[0] + 1)[:, None])
-            ids[:-1] += states
-            ids[1:] += 3 * states
-            piece_starts[:, 0::2] = (plan.bounds[:-1] + self._size)[ids].T
-            piece_lengths[:, 0::2] = np.diff(plan.bounds)[ids].T
-            self._converted.append(plan.literals)
-            self._size += len(plan.literals)
-            starts.append(piece_starts.ravel())
-            lengths.append(piece_lengths.ravel())
-            piece_counts.append(np.full(count, 2 * shape[0] + 1))
+                bounds.append(np.full(count, piece))
+            else:
+                chosen = slice(first, first + group.starts.size)
+                first += group.starts.size
+                pieces = slice(piece, piece + size)
+                valid.append(
+                    self._lay_out(
+                        group, plan, chosen, row, starts[pieces], lengths[pieces]
+                    )
+                )
+                bounds.append(piece + np.arange(1, count + 1) * (size // count))
+            piece += size
             row += count
-        self.valid = _concatenated(valid, np.bool_)
-        all_lengths = _concatenated(lengths, np.int64)
+        self.valid: Flags = np.concatenate(valid)
         pool = np.concatenate([*self._converted, np.zeros(16, np.uint8)])
-        joined = join_pieces(pool, _concatenated(starts, np.int64), all_lengths)
-        places = np.append(0, np.cumsum(all_lengths))
-        counts = _concatenated(piece_counts, np.int64)
-        bounds = places[np.append(0, np.cumsum(counts))].astype(np.int32)
+        joined = join_pieces(pool, starts, lengths)
+        places = np.zeros(len(lengths) + 1, np.int32)
+        np.cumsum(lengths, out=places[1:])
+        row_bounds = places[np.concatenate(bounds)]
         self.texts = pa.StringArray.from_buffers(
-            len(counts), pa.py_buffer(bounds), pa.py_buffer(joined)
+            row, pa.py_buffer(row_bounds), pa.py_buffer(joined)
         )
 
+    def _lay_out(
+        self,
+        group: RowGroup,
+        plan: _Plan,
+        chosen: slice,
+        row: int,
+        starts: npt.NDArray[np.int32],
+        lengths: npt.NDArray[np.int32],
+    ) -> Flags:
+        """Say which pieces the rows of a group are made of.
 
-def _concatenated(pieces: list[Any], type_: Any) -> Any:
-    return np.concatenate([np.empty(0, type_), *pieces])
+        Args:
+            group: The group.
+            plan: Its plan.
+            chosen: Its values.
+            row: Its first row.
+            starts: Gets where the pieces begin: of each row a literal, a value, and so
+                on to the last literal.
+            lengths: Gets how long they are.
+
+        Returns:
+            Which rows are valid.
+        """
+        shape = group.starts.shape
+        states = self._states[chosen].reshape(shape)
+        is_valid = ~self._bad[chosen].reshape(shape).any(axis=0)
+        if not plan.may_be_null.all():
+            kinds = self._tokens.kinds[chosen].reshape(shape)
+            is_valid &= ~(kinds[~plan.may_be_null] == NULL).any(axis=0)
+        value_lengths = self._lengths[chosen].reshape(shape)
+        is_absent = states == _ABSENT
+        absent = np.flatnonzero(is_absent.any(axis=0))
+        if len(absent):
+            # The first one has the brace.
+            is_valid &= ~is_absent[0]
+            value_lengths = np.where(is_absent, 0, value_lengths)
+            for place in absent.tolist():
+                names = [plan.names[at] for at in np.flatnonzero(is_absent[:, place])]
+                self.unavailable[row + place] = _encode(names).decode()
+        pieces = (shape[1], 2 * shape[0] + 1)
+        starts = starts.reshape(pieces)
+        lengths = lengths.reshape(pieces)
+        starts[:, 1::2] = self._starts[chosen].reshape(shape).T
+        lengths[:, 1::2] = value_lengths.T
+        ids = np.empty((shape[0] + 1, shape[1]), np.intp)
+        ids[:] = 9 * np.arange(shape[0] + 1)[:, None]
+        ids[:-1] += states
+        ids[1:] += 3 * states
+        starts[:, 0::2] = (plan.bounds[:-1] + self._size).astype(np.int32)[ids].T
+        lengths[:, 0::2] = np.diff(plan.bounds).astype(np.int32)[ids].T
+        self._converted.append(plan.literals)
+        self._size += len(plan.literals)
+        return is_valid
 
 
 _plans: Final[dict[int, tuple[Layout, RowContext, _Plan | None]]] = {}
@@ -645,6 +681,22 @@ _MARKER_LENGTHS: Final = [len(marker) for marker in _MARKERS]
 _MARKER_HEADS: Final = np.array(
     [int.from_bytes(marker[:8], "little") for marker in _MARKERS], np.uint64
 )
+
+
+def _spelled(token: bytes) -> tuple[str, bytes]:
+    """Return a text, and how we write it between quotes."""
+    if len(token) > _MAX_CACHED:
+        return _cached_spelled.__wrapped__(token)
+    return _cached_spelled(token)
+
+
+@lru_cache(maxsize=4096)
+def _cached_spelled(token: bytes) -> tuple[str, bytes]:
+    text = strict_tokens(token)
+    return text, _encode(text)[1:-1]
+
+
+_MAX_CACHED: Final = 256
 
 
 def _is_unavailable(text: str, column: Column | None) -> bool:
