@@ -102,9 +102,12 @@ def parse_batch(
         One struct of type `DEBEZIUM_TYPE` per record, in the same order.
     """
     keys, values = keys.cast(pa.binary()), values.cast(pa.binary())
-    if columns is None:
-        columns = pa.nulls(len(values), pa.string())
-    recognised = _Recognised(keys, values, columns)
+    columns = pa.nulls(len(values)) if columns is None else columns
+    columns = columns.cast(pa.string())
+    if keys.nbytes + values.nbytes > _MAX_BATCH_BYTES:
+        recognised = _Recognised(keys[:0], values[:0], columns[:0])
+    else:
+        recognised = _Recognised(keys, values, columns)
     left = np.delete(np.arange(len(values)), recognised.places())
     chosen = pa.array(left)
     rows = [
@@ -289,10 +292,13 @@ _AFTER: Final = 1
 _KEY: Final = 2
 
 _layouts: Final = Layouts()
-_envelopes: Final = Layouts(CONSTANTS)
+_envelopes: Final = Layouts(b",", CONSTANTS)
 
 _WORTH_A_GROUP: Final = 4
 """Fewer messages that are alike are parsed one by one."""
+
+_MAX_BATCH_BYTES: Final = 1 << 29
+"""A larger batch is parsed one by one: its texts might not fit an Arrow array."""
 
 
 def _word(text: bytes) -> np.uint64:
@@ -418,9 +424,7 @@ class _Recognised:
         documents = self._documents
         found = []
         for name in (b'"after":', b'"source":'):
-            names = np.flatnonzero(
-                (words == _word(name)) & (lengths == len(name))
-            )
+            names = np.flatnonzero((words == _word(name)) & (lengths == len(name)))
             owners = np.searchsorted(documents.first_name, names, "right") - 1
             if name == b'"after":':
                 # Behind a row, or the null that stands for one.
@@ -468,7 +472,10 @@ class _Recognised:
         keys = np.flatnonzero(self._is_key)
         roles.append((keys, self._keys.take(keys), self._key_context_ids[keys]))
         objects = Objects(
-            *(np.concatenate(pieces) for pieces in zip(*(r[1] for r in roles)))
+            *(
+                np.concatenate(pieces)
+                for pieces in zip(*(r[1] for r in roles), strict=True)
+            )
         )
         contexts = np.concatenate([role[2] for role in roles])
         order, groups = self._group(objects, contexts)
@@ -500,12 +507,12 @@ class _Recognised:
         mixed = numbers + contexts.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
         groups: list[RowGroup] = []
         order: list[Places] = [np.empty(0, np.int64)]
-        for places in group_by(mixed):
-            if len(places) < _WORTH_A_GROUP:
+        for alike in group_by(mixed):
+            if len(alike) < _WORTH_A_GROUP:
                 continue
-            context_id = int(contexts[places[0]])
+            context_id = int(contexts[alike[0]])
             context = self._contexts[context_id]
-            places = places[contexts[places] == context_id]
+            places = alike[contexts[alike] == context_id]
             chosen = objects.take(places)
             if context is None:
                 continue
@@ -601,13 +608,17 @@ class _Recognised:
         columns |= self._shape_columns(messages)
         unavailable = self._rows.unavailable
         if unavailable:
-            texts = [unavailable.get(place) for place in places[_AFTER][chosen].tolist()]
+            texts = [
+                unavailable.get(place) for place in places[_AFTER][chosen].tolist()
+            ]
             columns["unavailable_columns"] = pa.array(texts, pa.string())
         self.pieces.append(_Piece(messages, columns))
 
     def _shape_columns(self, messages: Places) -> dict[str, pa.Array]:
         fingerprints = [
-            None if shapes is None or shapes.of_row is None else shapes.of_row.fingerprint
+            None
+            if shapes is None or shapes.of_row is None
+            else shapes.of_row.fingerprint
             for shapes in self._shapes
         ]
         ids = self._shape_ids[messages]

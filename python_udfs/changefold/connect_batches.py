@@ -276,6 +276,23 @@ class _Slot(NamedTuple):
     last: int
 
 
+class _Space(NamedTuple):
+    """Where the rows of a group are laid out.
+
+    Attributes:
+        values: Their values, a slice of the tokens.
+        row: The first row.
+        starts: Gets where their pieces begin: of each row a literal, a value, and so on
+            to the last literal.
+        lengths: Gets how long they are.
+    """
+
+    values: slice
+    row: int
+    starts: npt.NDArray[np.int32]
+    lengths: npt.NDArray[np.int32]
+
+
 class RowBatch:
     """The texts of all rows of a batch.
 
@@ -335,9 +352,7 @@ class RowBatch:
             )
             kinds = self._tokens.kinds[chosen]
             is_left = (
-                (kinds != NULL)
-                & (self._states[chosen] != _ABSENT)
-                & ~self._bad[chosen]
+                (kinds != NULL) & (self._states[chosen] != _ABSENT) & ~self._bad[chosen]
             )
             left = _CONVERSIONS.get(type_[0], _nothing)(
                 self, chosen[is_left], *type_[1:]
@@ -434,16 +449,20 @@ class RowBatch:
         if bits < 64:
             limit = 1 << (bits - 1)
             valid &= (numbers >= -limit) & (numbers < limit)
-        return chosen[~valid]
+        left: Places = chosen[~valid]
+        return left
 
     def _texts(self, chosen: Places) -> Places:
-        return chosen[self._tokens.kinds[chosen] != TEXT]
+        left: Places = chosen[self._tokens.kinds[chosen] != TEXT]
+        return left
 
     def _booleans(self, chosen: Places) -> Places:
-        return chosen[self._tokens.kinds[chosen] != BOOLEAN]
+        left: Places = chosen[self._tokens.kinds[chosen] != BOOLEAN]
+        return left
 
     def _untyped(self, chosen: Places) -> Places:
-        return chosen[self._tokens.kinds[chosen] == ARRAY]
+        left: Places = chosen[self._tokens.kinds[chosen] == ARRAY]
+        return left
 
     def _dates(self, chosen: Places) -> Places:
         return self._moments(chosen, 1, _DAYS, pa.date32())
@@ -470,7 +489,8 @@ class RowBatch:
         if type_ == pa.date32():
             counts = counts.astype(np.int32)
         self._replace(chosen[valid], pa.array(counts).cast(type_).cast(pa.string()))
-        return chosen[~valid]
+        left: Places = chosen[~valid]
+        return left
 
     def _decimals(self, chosen: Places, scale: int) -> Places:
         """Convert base64 of up to 8 bytes; Arrow has no exponent up to 6 decimals."""
@@ -489,7 +509,8 @@ class RowBatch:
             pa.decimal128(38, scale), len(wide), [None, pa.py_buffer(wide)]
         )
         self._replace(chosen[valid], decimals.cast(pa.string()))
-        return chosen[~valid]
+        left: Places = chosen[~valid]
+        return left
 
     def _zoned_timestamps(self, chosen: Places, kind: str) -> Places:
         """Convert moments in UTC with up to 6 decimals."""
@@ -510,9 +531,7 @@ class RowBatch:
             # No such day, or 24 o'clock.
             return chosen
         written = moments.cast(pa.timestamp("us")).cast(pa.string())
-        self._replace(
-            candidates[valid], pc.binary_join_element_wise(written, "Z", "")
-        )
+        self._replace(candidates[valid], pc.binary_join_element_wise(written, "Z", ""))
         return np.concatenate([chosen[~is_short], candidates[~valid]])
 
     # ------------------------------------------------------------------- texts
@@ -538,11 +557,8 @@ class RowBatch:
                 chosen = slice(first, first + group.starts.size)
                 first += group.starts.size
                 pieces = slice(piece, piece + size)
-                valid.append(
-                    self._lay_out(
-                        group, plan, chosen, row, starts[pieces], lengths[pieces]
-                    )
-                )
+                space = _Space(chosen, row, starts[pieces], lengths[pieces])
+                valid.append(self._lay_out(group, plan, space))
                 bounds.append(piece + np.arange(1, count + 1) * (size // count))
             piece += size
             row += count
@@ -556,32 +572,12 @@ class RowBatch:
             row, pa.py_buffer(row_bounds), pa.py_buffer(joined)
         )
 
-    def _lay_out(
-        self,
-        group: RowGroup,
-        plan: _Plan,
-        chosen: slice,
-        row: int,
-        starts: npt.NDArray[np.int32],
-        lengths: npt.NDArray[np.int32],
-    ) -> Flags:
-        """Say which pieces the rows of a group are made of.
-
-        Args:
-            group: The group.
-            plan: Its plan.
-            chosen: Its values.
-            row: Its first row.
-            starts: Gets where the pieces begin: of each row a literal, a value, and so
-                on to the last literal.
-            lengths: Gets how long they are.
-
-        Returns:
-            Which rows are valid.
-        """
+    def _lay_out(self, group: RowGroup, plan: _Plan, space: _Space) -> Flags:
+        """Say which pieces the rows of a group are made of; return which are valid."""
+        chosen, row, starts, lengths = space
         shape = group.starts.shape
         states = self._states[chosen].reshape(shape)
-        is_valid = ~self._bad[chosen].reshape(shape).any(axis=0)
+        is_valid: Flags = ~self._bad[chosen].reshape(shape).any(axis=0)
         if not plan.may_be_null.all():
             kinds = self._tokens.kinds[chosen].reshape(shape)
             is_valid &= ~(kinds[~plan.may_be_null] == NULL).any(axis=0)
@@ -727,9 +723,9 @@ def _parsed(token: bytes) -> object:
 
 
 _SEXTETS: Final = np.full(256, 0xFF, np.uint8)
-_SEXTETS[
-    list(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
-] = np.arange(64)
+_SEXTETS[list(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")] = (
+    np.arange(64)
+)
 
 
 def _base64_numbers(

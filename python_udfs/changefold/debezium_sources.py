@@ -169,7 +169,10 @@ class SourceBatch:
         """Read one message; ``None`` if it is no valid change of a row."""
         message = DebeziumMessage()
         try:
-            start, end = int(self._objects.starts[place]), int(self._objects.ends[place])
+            start, end = (
+                int(self._objects.starts[place]),
+                int(self._objects.ends[place]),
+            )
             text = self._documents.data[start:end].tobytes()
             payload = strict_tokens(b"{" + text[1:])
             source = read_source(message, payload, "$")
@@ -234,8 +237,10 @@ class SourceBatch:
         count = self._shape[1]
         member = self._members.get(path)
         if member is None:
-            return np.zeros(count, np.bool_), np.zeros(count, np.int64), np.zeros(
-                count, np.int64
+            return (
+                np.zeros(count, np.bool_),
+                np.zeros(count, np.int64),
+                np.zeros(count, np.int64),
             )
         kinds = self._kinds[member]
         row = self._row(member)
@@ -253,7 +258,10 @@ class SourceBatch:
         )
 
     def _read_numbers(self) -> None:
-        for name, path in (("source_ts_ms", ("source", "ts_ms")), ("ts_ms", ("ts_ms",))):
+        for name, path in (
+            ("source_ts_ms", ("source", "ts_ms")),
+            ("ts_ms", ("ts_ms",)),
+        ):
             has_number, numbers, _ = self._integer(path)
             self.columns[name] = pa.array(numbers, mask=~has_number)
 
@@ -340,9 +348,7 @@ class SourceBatch:
         before = np.where(
             (first.is_there & is_change)[:, None], _digits(first.words), digits
         )
-        self.columns["commit_lsn"] = self._cut(
-            first.starts, first.ends, first.is_there
-        )
+        self.columns["commit_lsn"] = self._cut(first.starts, first.ends, first.is_there)
         self.columns["lsn"] = self._cut(starts, ends, has_lsn)
         return [before, b".", stage, b".", digits]
 

@@ -64,7 +64,7 @@ class Integers(NamedTuple):
 
 
 class JsonDocuments(MessageBatch):
-    """The documents of a batch, and the members in them.
+    r"""The documents of a batch, and the members in them.
 
     Attributes:
         data: The bytes of all documents; `MAX_WINDOW` others lie before and behind.
@@ -74,7 +74,7 @@ class JsonDocuments(MessageBatch):
         closes: Where it ends: its quote.
         has_escape: Which strings have a backslash.
         has_long_escape: Which have one that is not of those our own texts have, such
-            as ``\\u0041``, or none of JSON at all.
+            as ``\u0041``, or none of JSON at all.
         names: Which strings are names of members.
         colons: Where the colon behind each name lies.
         name_opens: Where the name begins: its quote.
@@ -122,7 +122,8 @@ class JsonDocuments(MessageBatch):
         ids = np.cumsum(begins) - 1
         within = np.arange(len(slashes)) - run_starts[ids]
         # In a run of them every second one is escaped itself.
-        return slashes[within % 2 == 0]
+        found: Places = slashes[within % 2 == 0]
+        return found
 
     def _mark_escapes(self, escapes: Places) -> None:
         self.escapes = escapes
@@ -143,7 +144,7 @@ class JsonDocuments(MessageBatch):
         return pieces[places].view(np.uint8).reshape(len(places), length)
 
     def pieces(self, places: Places, length: int) -> npt.NDArray[Any]:
-        """Return the bytes from each place on, as words.
+        r"""Return the bytes from each place on, as words.
 
         Args:
             places: Of any shape, each within the documents or so near to them that
@@ -151,7 +152,7 @@ class JsonDocuments(MessageBatch):
             length: How many bytes: a multiple of 8.
 
         Returns:
-            Words, in an array of the shape (\\*places, length / 8).
+            Words, in an array of the shape (\*places, length / 8).
         """
         pieces: npt.NDArray[Any] = np.ndarray(
             (len(self.data) - length + 1,), f"V{length}", self.data, strides=(1,)

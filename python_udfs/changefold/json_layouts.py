@@ -131,10 +131,13 @@ class Signatures:
     def __init__(self, documents: JsonDocuments) -> None:
         """Sum up the names of all documents."""
         words = documents.name_words
-        mixed = (words ^ (words >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)
+        mixed: Words = (words ^ (words >> np.uint64(29))) * np.uint64(
+            0x9E3779B97F4A7C15
+        )
         mixed ^= mixed >> np.uint64(32)
         self._sums = _sums(mixed)
-        self._weighted_sums = _sums(mixed * np.arange(len(mixed), dtype=np.uint64))
+        weights: Words = np.arange(len(mixed), dtype=np.uint64)
+        self._weighted_sums = _sums(mixed * weights)
 
     def of(self, objects: Objects) -> Words:
         """Return the number of each object."""
@@ -176,14 +179,19 @@ _MAX_TRIES: Final = 8
 class Layouts:
     """The layouts that were seen, by the signature of their objects."""
 
-    def __init__(self, constants: frozenset[Path] = frozenset()) -> None:
+    def __init__(
+        self, opening: bytes = b"{", constants: frozenset[Path] = frozenset()
+    ) -> None:
         """Begin with none.
 
         Args:
+            opening: How the objects begin: with the brace, or, if all before a comma
+                is left out, with that.
             constants: Members that have the same value in most objects, and all others
                 where they are null: they count as bytes between the values. Without
                 any, null is a value like others.
         """
+        self._opening = opening
         self._constants = constants
         self._layouts: dict[int, list[Layout]] = {}
 
@@ -225,6 +233,8 @@ class Layouts:
         """Read the layout of the first object."""
         start, end = int(objects.starts[0]), int(objects.ends[0])
         text = documents.data[start:end].tobytes()
+        if not text.startswith(self._opening):
+            return None
         layout = _read_layout(text, self._constants)
         if layout is None:
             return None
@@ -248,7 +258,7 @@ def _read_layout(text: bytes, constants: frozenset[Path]) -> Layout | None:
     """Return the layout of an object; ``None`` if it is not JSON or has none.
 
     Args:
-        text: The object; or the end of one, of which all before a comma is left out.
+        text: The object; its first byte stands for the brace, whatever it is.
         constants: As in `Layouts`.
     """
     try:

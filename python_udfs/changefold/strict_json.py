@@ -11,6 +11,7 @@ raw text of a row still has both, for the next reader to choose from.
 import json
 import re
 from collections.abc import Mapping
+from json.encoder import encode_basestring
 from typing import Any, Final, NoReturn
 
 from changefold.errors import CdcDecodeError
@@ -390,13 +391,16 @@ def json_text(value: object) -> str:
 
 def token_text(value: object) -> str:
     """Return the compact JSON of what `strict_tokens` parsed, numbers untouched."""
+    if type(value) is str:
+        return encode_basestring(value)
     if isinstance(value, NumberToken):
         return str(value)
     if isinstance(value, dict):
-        members = (
-            f"{json_text(name)}:{token_text(item)}" for name, item in value.items()
-        )
+        members = [
+            f"{encode_basestring(name)}:{token_text(item)}"
+            for name, item in value.items()
+        ]
         return "{" + ",".join(members) + "}"
     if isinstance(value, list):
-        return "[" + ",".join(token_text(item) for item in value) + "]"
+        return "[" + ",".join([token_text(item) for item in value]) + "]"
     return json_text(value)
