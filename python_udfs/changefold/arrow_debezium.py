@@ -599,8 +599,10 @@ class _Recognised:
         valid &= ~is_delete | has_row[_BEFORE] | self._has_key[messages]
         chosen = np.flatnonzero(valid)
         messages = messages[chosen]
-        taken = pa.array(chosen)
-        columns = {name: array.take(taken) for name, array in source.columns.items()}
+        columns = dict(source.columns)
+        if len(chosen) < len(valid):
+            taken = pa.array(chosen)
+            columns = {name: array.take(taken) for name, array in columns.items()}
         columns |= self._key_columns(messages)
         columns["event_kind"] = pa.repeat("row", len(messages))
         columns["before"] = self._texts(places[_BEFORE][chosen])

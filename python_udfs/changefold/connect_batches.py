@@ -30,6 +30,7 @@ from changefold.connect_values import (
     plain_text,
     time_text,
     timestamp_text,
+    untyped_text,
     value_text,
 )
 from changefold.errors import CdcDecodeError
@@ -218,7 +219,11 @@ def _plan(layout: Layout, context: RowContext) -> _Plan | None:
             may_be_null[:] = [
                 context.nulls or shape[name].may_be_null for name in names
             ]
-        columns |= {name: shape[name] for name in known}
+        # Of columns that were not declared, `RowShape` takes any text for a value.
+        columns = {
+            name: shape.get(name) or Column(name, untyped_text, (), may_be_null=True)
+            for name in names
+        }
     literals = _literals(names)
     return _Plan(
         tuple(names),
@@ -400,7 +405,7 @@ class RowBatch:
             if _is_unavailable(text, column):
                 self._states[place] = _ABSENT
             elif tokens.has_long_escape[place]:
-                if column is not None and column.convert is not plain_text:
+                if column is not None and column.convert not in _AS_THEY_CAME:
                     self._bad[place] = True
                 chosen.append(place)
                 spelled.append(spelling)
@@ -640,6 +645,7 @@ def _type_of(convert: Callable[..., Any] | None) -> tuple[Any, ...]:
 
 _CONVERSIONS: Final[dict[Any, Callable[..., Places]]] = {
     None: RowBatch._untyped,
+    untyped_text: RowBatch._untyped,
     integer_text: RowBatch._integers,
     plain_text: RowBatch._texts,
     boolean_text: RowBatch._booleans,
@@ -650,6 +656,9 @@ _CONVERSIONS: Final[dict[Any, Callable[..., Places]]] = {
     iso_text: RowBatch._zoned_timestamps,
 }
 """By the function, how its values are converted in a batch; returns those left over."""
+
+
+_AS_THEY_CAME: Final = (plain_text, untyped_text)
 
 
 def _nothing(_: RowBatch, chosen: Places, *__: object) -> Places:

@@ -63,6 +63,7 @@ __all__ = [
     "row_shape",
     "time_text",
     "timestamp_text",
+    "untyped_text",
     "value_text",
 ]
 
@@ -518,6 +519,11 @@ def value_text(value: object, column: Column | None, placeholder: str) -> str | 
         return _as_text(column.convert(value))
     except _MismatchError as error:
         raise _mismatch(error, column.name) from None
+
+
+def untyped_text(value: object) -> str:
+    """Return a value of unknown type, not null, as it came; any text is a value."""
+    return _loose(value) or ""
 
 
 def _loose_node(value: object) -> Node | None:
