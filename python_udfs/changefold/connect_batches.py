@@ -97,6 +97,8 @@ class Tokens:
         self._check_texts()
         self._check_words()
         self.numbers: Places = np.flatnonzero(kinds == NUMBER)
+        self._number_places = np.zeros(len(starts), np.intp)
+        self._number_places[self.numbers] = np.arange(len(self.numbers))
         self._integers = documents.integers(starts[self.numbers], ends[self.numbers])
         self._check_numbers()
 
@@ -131,8 +133,7 @@ class Tokens:
 
     def integers(self, chosen: Places) -> Integers:
         """Return the numbers of some tokens, not valid where they are no integers."""
-        places = np.searchsorted(self.numbers, chosen)
-        places = np.minimum(places, max(len(self.numbers) - 1, 0))
+        places = self._number_places[chosen]
         if not len(self.numbers):
             count = len(chosen)
             nowhere = np.zeros(count, np.bool_)
