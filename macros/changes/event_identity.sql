@@ -23,6 +23,6 @@
                 ddl_sql
             )))
         else
-            concat_ws('/', kafka_topic, kafka_partition, kafka_offset, event_index)
+            concat_ws('/', kafka_topic, record_topic, kafka_partition, kafka_offset, event_index)
     end
 {%- endmacro %}

@@ -2,7 +2,7 @@
     Condition: the message lies beyond what `watermarks` has read without a hole.
 
     Returns:
-        A condition on kafka_topic, kafka_partition, kafka_offset and batch_id. Where no
+        A condition on kafka_topic, record_topic, kafka_partition, kafka_offset and batch_id. Where no
         partition of a topic has a hole, only later batches can: their literal keeps the
         files of the past shut.
 #}
@@ -16,6 +16,7 @@
     {%- for row in positions -%}
         {%- do read.append(
             '(kafka_topic = ' ~ sql_text(row.kafka_topic)
+            ~ ' and record_topic = ' ~ sql_text(row.record_topic)
             ~ ' and kafka_partition = ' ~ row.kafka_partition
             ~ ' and kafka_offset <= ' ~ row.contiguous_offset ~ ')'
         ) -%}

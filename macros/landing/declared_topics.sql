@@ -3,15 +3,15 @@
 
     Returns:
         A list of mappings: name, protocol, files, partitions, time_zone, is_gapless,
-        pending_holds_cut, snapshots, types.
+        pending_holds_cut, snapshots, types, pattern.
 
     Raises:
         A compiler error that names the var and the topic.
 #}
 {% macro declared_topics() %}
-    {%- set protocols = ['ticdc_canal_json', 'ticdc_simple', 'ticdc_simple_avro'] -%}
+    {%- set protocols = ['ticdc_canal_json', 'ticdc_simple', 'ticdc_simple_avro', 'debezium'] -%}
     {%- set keys = ['name', 'protocol', 'files', 'table', 'partitions', 'time_zone', 'is_gapless',
-        'pending_holds_cut', 'snapshots', 'types'] -%}
+        'pending_holds_cut', 'snapshots', 'types', 'pattern'] -%}
     {%- set topics = [] -%}
     {%- for given in var('topics') -%}
         {%- set named = "var `topics`: topic `" ~ given.name ~ "`: " -%}
@@ -67,7 +67,26 @@
             'pending_holds_cut': given.get('pending_holds_cut', true),
             'snapshots': given.snapshots or {},
             'types': given.types or {},
+            'pattern': given.pattern or '',
         }) -%}
     {%- endfor -%}
     {{ return(topics) }}
 {% endmacro %}
+
+
+{#
+    Condition: a Kafka record lies in a topic that a declaration stands for.
+
+    Arguments:
+        topic: mapping of `declared_topics`.
+        column: expression, the topic of the record.
+
+    Returns:
+        A condition.
+#}
+{% macro is_in_topic(topic, column) -%}
+    {%- if topic.pattern -%}
+        {{ return(column ~ ' rlike ' ~ sql_text('^(?:' ~ topic.pattern ~ ')$')) }}
+    {%- endif -%}
+    {{ return(column ~ ' = ' ~ sql_text(topic.name)) }}
+{%- endmacro %}

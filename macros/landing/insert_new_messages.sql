@@ -4,7 +4,7 @@
     Arguments:
         raw: relation of the raw table.
         incoming: name of the view on what was just read.
-        topic: name of the topic; messages of another one are left out.
+        topic: mapping of `declared_topics`; messages of another topic are left out.
         batch_id: number of this landing; later models read by it.
         first_offsets: mapping partition -> lowest offset in `incoming`, if the raw table
             has messages already; files below these are not opened.
@@ -25,13 +25,14 @@ with
 incoming as (
 
     select * from {{ incoming }}
-    where topic = {{ sql_text(topic) }}
+    where {{ is_in_topic(topic, 'topic') }}
 
 ),
 
 landed as (
 
     select
+        topic,
         partition,
         offset
     from {{ raw }}
@@ -45,7 +46,7 @@ numbered as (
     select
         *,
         row_number() over (
-            partition by partition, offset
+            partition by topic, partition, offset
             order by landed_from
         ) as copy
     from incoming
@@ -66,7 +67,8 @@ select
 from numbered
 left anti join landed
     on
-        numbered.partition = landed.partition
+        numbered.topic = landed.topic
+        and numbered.partition = landed.partition
         and numbered.offset = landed.offset
 where numbered.copy = 1
 {%- endmacro %}

@@ -56,14 +56,14 @@
         {%- set first_offsets = {} -%}
         {%- if snapshot_id(raw) not in ['', 'none'] -%}
             {%- for row in run_query(
-                'select partition, min(offset) from incoming_messages where topic = '
-                ~ sql_text(topic.name) ~ ' group by partition'
+                'select partition, min(offset) from incoming_messages where '
+                ~ is_in_topic(topic, 'topic') ~ ' group by partition'
             ).rows -%}
                 {%- do first_offsets.update({row[0] | int: row[1] | int}) -%}
             {%- endfor -%}
         {%- endif -%}
         {%- do run_query(
-            insert_new_messages(raw, 'incoming_messages', topic.name, batch_id, first_offsets)
+            insert_new_messages(raw, 'incoming_messages', topic, batch_id, first_offsets)
         ) -%}
         {%- set rows = [] -%}
         {%- for file in new_files -%}

@@ -5,8 +5,9 @@
         protocol: name of a protocol, as in the var `topics`.
 
     Returns:
-        A `select`: kafka_topic, kafka_partition, kafka_offset, kafka_timestamp, value,
-        batch_id (null where another tool fills the raw table). No row, if the var
+        A `select`: kafka_topic, record_topic, kafka_partition, kafka_offset,
+        kafka_timestamp, key, value, batch_id (null where another tool fills the raw
+        table). No row, if the var
         `topics` has no topic of the protocol.
 #}
 {% macro raw_messages(protocol) -%}
@@ -15,9 +16,11 @@
         {%- set selected -%}
     select
         {{ sql_text(topic.name) }} as kafka_topic,
+        {{ record_topic(topic) }} as record_topic,
         partition as kafka_partition,
         offset as kafka_offset,
         timestamp as kafka_timestamp,
+        {{ 'key' if protocol == 'debezium' else 'cast(null as binary) as key' }},
         value,
         {{ 'batch_id' if topic.files else 'cast(null as bigint) as batch_id' }}
     from {{ source('raw', topic.name) }}
@@ -28,9 +31,11 @@
         {%- set empty -%}
     select
         cast(null as string) as kafka_topic,
+        cast(null as string) as record_topic,
         cast(null as int) as kafka_partition,
         cast(null as bigint) as kafka_offset,
         cast(null as timestamp) as kafka_timestamp,
+        cast(null as binary) as key,
         cast(null as binary) as value,
         cast(null as bigint) as batch_id
     where false
@@ -38,4 +43,19 @@
         {%- do selects.append(empty) -%}
     {%- endif -%}
     {{ selects | join('\n    union all\n') }}
+{%- endmacro %}
+
+
+{#
+    The Kafka topic of a record, in the raw table of a declaration.
+
+    Arguments:
+        topic: mapping of `declared_topics`.
+
+    Returns:
+        An expression of type string: the column `topic` where the declaration stands for
+        several, else its name.
+#}
+{% macro record_topic(topic) -%}
+    {{ return('topic' if topic.pattern else sql_text(topic.name)) }}
 {%- endmacro %}

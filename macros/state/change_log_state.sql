@@ -6,7 +6,7 @@
 
     Returns:
         None where there is no change log yet or it is being rebuilt, else a mapping
-        topic -> {batch_id, offsets: {partition: last offset}}.
+        topic -> {batch_id, offsets: {(record topic, partition): last offset}}.
 #}
 {% macro read_positions() %}
     {%- set log_relation = built_relation('change_log') -%}
@@ -18,7 +18,7 @@
     {%- set rows = [] -%}
     {%- do rows.extend(counted_positions()) -%}
     {%- do rows.extend(adapter.query_once(
-        'select kafka_topic, kafka_partition, max(batch_id) as batch_id,'
+        'select kafka_topic, record_topic, kafka_partition, max(batch_id) as batch_id,'
         ~ ' max(kafka_offset) as last_offset from ' ~ log_relation
         ~ ' where ' ~ is_of_later_batch(counted_batches()) ~ ' group by all',
         snapshot_id(log_relation)
@@ -28,9 +28,9 @@
         {%- set position = positions.setdefault(
             row.kafka_topic, {'batch_id': 0, 'offsets': {}}
         ) -%}
-        {%- set partition = row.kafka_partition | int -%}
+        {%- set place = (row.record_topic, row.kafka_partition | int) -%}
         {%- do position.offsets.update({
-            partition: [position.offsets.get(partition, -1), row.last_offset | int] | max
+            place: [position.offsets.get(place, -1), row.last_offset | int] | max
         }) -%}
         {%- do position.update(
             {'batch_id': [position.batch_id, row.batch_id | int] | max}
@@ -44,7 +44,7 @@
     How far the model `watermarks` has read the change log.
 
     Returns:
-        A list of mappings, per topic and partition: kafka_topic, kafka_partition,
+        A list of mappings, per partition: kafka_topic, record_topic, kafka_partition,
         contiguous_offset, last_offset, batch_id. Empty before the first run.
 #}
 {% macro counted_positions() %}
@@ -53,7 +53,8 @@
         {{ return([]) }}
     {%- endif -%}
     {{ return(adapter.query_once(
-        'select kafka_topic, kafka_partition, contiguous_offset, last_offset, batch_id'
+        'select kafka_topic, record_topic, kafka_partition, contiguous_offset,'
+        ~ ' last_offset, batch_id'
         ~ ' from ' ~ relation ~ ' order by all',
         snapshot_id(relation)
     )) }}
@@ -111,7 +112,8 @@
     fills is read by offset, which there only grows within a partition.
 
     Returns:
-        A condition on kafka_topic, kafka_partition, kafka_offset and batch_id.
+        A condition on kafka_topic, record_topic, kafka_partition, kafka_offset and
+        batch_id.
 #}
 {% macro is_unread() -%}
     {%- set positions = read_positions() -%}
@@ -126,13 +128,16 @@
             {%- set condition = condition ~ ' and batch_id > ' ~ position.batch_id -%}
         {%- elif position -%}
             {%- set parts = [] -%}
-            {%- for partition, offset in position.offsets.items() -%}
+            {%- set places = [] -%}
+            {%- for place, offset in position.offsets.items() -%}
+                {%- set shown = '(' ~ sql_text(place[0]) ~ ', ' ~ place[1] ~ ')' -%}
+                {%- do places.append(shown) -%}
                 {%- do parts.append(
-                    'kafka_partition = ' ~ partition ~ ' and kafka_offset > ' ~ offset
+                    '(record_topic, kafka_partition) = ' ~ shown ~ ' and kafka_offset > ' ~ offset
                 ) -%}
             {%- endfor -%}
             {%- do parts.append(
-                'kafka_partition not in (' ~ position.offsets | join(', ') ~ ')'
+                '(record_topic, kafka_partition) not in (' ~ places | join(', ') ~ ')'
             ) -%}
             {%- set condition = condition ~ ' and (' ~ parts | join(' or ') ~ ')' -%}
         {%- endif -%}
@@ -155,8 +160,10 @@
     {%- for topic in declared_topics() -%}
         {%- set raw = raw_relation(topic) -%}
         {%- set rows = adapter.query_once(
-            'select kafka_partition, count(*) as messages, min(kafka_offset) as kafka_offset'
-            ~ ' from (select ' ~ sql_text(topic.name) ~ ' as kafka_topic,'
+            'select record_topic, kafka_partition, count(*) as messages,'
+            ~ ' min(kafka_offset) as kafka_offset'
+            ~ ' from (select ' ~ sql_text(topic.name) ~ ' as kafka_topic, '
+            ~ record_topic(topic) ~ ' as record_topic,'
             ~ ' partition as kafka_partition, offset as kafka_offset, '
             ~ ('batch_id' if topic.files else 'null as batch_id') ~ ' from ' ~ raw ~ ')'
             ~ ' where ' ~ is_unread() ~ ' group by all',
@@ -167,7 +174,7 @@
             {%- do unread.append({
                 'kafka_topic': topic.name,
                 'messages': row.messages,
-                'is_late': row.kafka_offset | int < offsets.get(row.kafka_partition | int, -1),
+                'is_late': row.kafka_offset | int < offsets.get((row.record_topic, row.kafka_partition | int), -1),
             }) -%}
         {%- endfor -%}
     {%- endfor -%}
@@ -228,6 +235,7 @@
     {%- set is_first = not log_relation or flags.FULL_REFRESH -%}
     select
         kafka_topic,
+        record_topic,
         kafka_partition,
         kafka_offset,
         event_index,

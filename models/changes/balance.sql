@@ -10,6 +10,7 @@ previous as (
 
     {{ previous_rows({
         'kafka_topic': 'string',
+        'record_topic': 'string',
         'kafka_partition': 'int',
         'messages_read': 'bigint',
         'events': 'bigint',
@@ -45,6 +46,7 @@ events as (
 
     select
         change_log.kafka_topic,
+        change_log.record_topic,
         change_log.kafka_partition,
         change_log.is_new and change_log.event_index = 0 as is_new_message,
         change_log.event_kind,
@@ -65,6 +67,7 @@ gathered as (
 
     select
         kafka_topic,
+        record_topic,
         kafka_partition,
         count_if(is_new_message) as messages_read,
         count(*) as events,
@@ -76,10 +79,11 @@ gathered as (
             event_kind in ('ddl', 'watermark', 'bootstrap', 'statement')
         ) as control
     from events
-    group by kafka_topic, kafka_partition
+    group by kafka_topic, record_topic, kafka_partition
     union all
     select
         kafka_topic,
+        record_topic,
         kafka_partition,
         messages_read,
         events - beyond_cut - (pending - pending_below_cut) as events,
@@ -96,6 +100,7 @@ totals as (
 
     select
         kafka_topic,
+        record_topic,
         kafka_partition,
         sum(messages_read) as messages_read,
         sum(events) as events,
@@ -105,7 +110,7 @@ totals as (
         sum(quarantined) as quarantined,
         sum(control) as control
     from gathered
-    group by kafka_topic, kafka_partition
+    group by kafka_topic, record_topic, kafka_partition
 
 ),
 
@@ -114,6 +119,7 @@ pending as (
 
     select
         pending_changes.kafka_topic,
+        pending_changes.record_topic,
         pending_changes.kafka_partition,
         count(*) as changes,
         count_if(
@@ -124,7 +130,10 @@ pending as (
     from {{ ref('pending_changes') }} as pending_changes
     inner join resolved_cuts
         on pending_changes.kafka_topic = resolved_cuts.kafka_topic
-    group by pending_changes.kafka_topic, pending_changes.kafka_partition
+    group by
+        pending_changes.kafka_topic,
+        pending_changes.record_topic,
+        pending_changes.kafka_partition
 
 ),
 
@@ -132,6 +141,7 @@ balance as (
 
     select
         totals.kafka_topic,
+        totals.record_topic,
         totals.kafka_partition,
         totals.messages_read,
         totals.events,
@@ -150,6 +160,7 @@ balance as (
     left join pending
         on
             totals.kafka_topic = pending.kafka_topic
+            and totals.record_topic = pending.record_topic
             and totals.kafka_partition = pending.kafka_partition
 
 )

@@ -59,6 +59,7 @@ numbered as (
             partition by identity
             order by
                 is_known desc,
+                record_topic asc,
                 kafka_partition asc,
                 kafka_offset asc,
                 event_index asc
@@ -72,6 +73,7 @@ logged as (
     select
         ---------- position
         kafka_topic,
+        record_topic,
         kafka_partition,
         kafka_offset,
         event_index,

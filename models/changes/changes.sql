@@ -70,6 +70,7 @@ changes as (
 
         ---------- position
         kafka_topic,
+        record_topic,
         kafka_partition,
         kafka_offset,
         event_index,

@@ -22,6 +22,7 @@ pending as (
 
     select
         change_log.kafka_topic,
+        change_log.record_topic,
         change_log.kafka_partition,
         change_log.kafka_offset,
         change_log.source_database,

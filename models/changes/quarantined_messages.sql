@@ -13,6 +13,7 @@ quarantined as (
 
     select
         kafka_topic,
+        record_topic,
         kafka_partition,
         kafka_offset,
         kafka_timestamp,

@@ -44,7 +44,7 @@ cuts as (
         partitions.kafka_topic,
         partitions.protocol,
         partitions.partitions,
-        count(watermarks.kafka_partition) as partitions_seen,
+        count(distinct watermarks.kafka_partition) as partitions_seen,
         if(
             count(watermarks.watermark_ts) = partitions.partitions,
             min(watermarks.watermark_ts),

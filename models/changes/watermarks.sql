@@ -10,6 +10,7 @@ previous as (
 
     {{ previous_rows({
         'kafka_topic': 'string',
+        'record_topic': 'string',
         'kafka_partition': 'int',
         'first_offset': 'bigint',
         'contiguous_offset': 'bigint',
@@ -24,13 +25,14 @@ messages as (
 
     select
         kafka_topic,
+        record_topic,
         kafka_partition,
         kafka_offset,
         max(watermark_ts) as watermark_ts,
         max(batch_id) as batch_id
     from {{ ref('change_log') }}
     where {{ is_beyond_contiguous() }}
-    group by kafka_topic, kafka_partition, kafka_offset
+    group by kafka_topic, record_topic, kafka_partition, kafka_offset
 
 ),
 
@@ -41,13 +43,15 @@ ranked as (
         messages.*,
         declared.is_gapless,
         messages.kafka_offset - row_number() over (
-            partition by messages.kafka_topic, messages.kafka_partition
+            partition by
+                    messages.kafka_topic, messages.record_topic, messages.kafka_partition
             order by messages.kafka_offset
         ) as island,
         coalesce(
             previous.contiguous_offset,
             min(messages.kafka_offset) over (
-                partition by messages.kafka_topic, messages.kafka_partition
+                partition by
+                    messages.kafka_topic, messages.record_topic, messages.kafka_partition
             ) - 1
         ) as island_start
     from messages
@@ -55,6 +59,7 @@ ranked as (
     left join previous
         on
             messages.kafka_topic = previous.kafka_topic
+            and messages.record_topic = previous.record_topic
             and messages.kafka_partition = previous.kafka_partition
 
 ),
@@ -64,6 +69,7 @@ read as (
 
     select
         kafka_topic,
+        record_topic,
         kafka_partition,
         kafka_offset,
         batch_id,
@@ -79,6 +85,7 @@ gathered as (
 
     select
         kafka_topic,
+        record_topic,
         kafka_partition,
         kafka_offset as first_offset,
         contiguous_offset,
@@ -89,6 +96,7 @@ gathered as (
     union all
     select
         kafka_topic,
+        record_topic,
         kafka_partition,
         first_offset,
         contiguous_offset,
@@ -103,6 +111,7 @@ watermarks as (
 
     select
         kafka_topic,
+        record_topic,
         kafka_partition,
         min(first_offset) as first_offset,
         max(contiguous_offset) as contiguous_offset,
@@ -111,7 +120,7 @@ watermarks as (
         {{ tso_timestamp('max(watermark_ts)') }} as watermark_at,
         max(batch_id) as batch_id
     from gathered
-    group by kafka_topic, kafka_partition
+    group by kafka_topic, record_topic, kafka_partition
 
 )
 

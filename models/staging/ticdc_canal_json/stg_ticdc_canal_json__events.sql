@@ -10,6 +10,7 @@ parsed as (
 
     select
         kafka_topic,
+        record_topic,
         kafka_partition,
         kafka_offset,
         kafka_timestamp,
@@ -25,6 +26,7 @@ exploded as (
 
     select
         parsed.kafka_topic,
+        parsed.record_topic,
         parsed.kafka_partition,
         parsed.kafka_offset,
         parsed.kafka_timestamp,
@@ -44,6 +46,7 @@ events as (
     select
         ---------- position
         kafka_topic,
+        record_topic,
         kafka_partition,
         kafka_offset,
         event_index,

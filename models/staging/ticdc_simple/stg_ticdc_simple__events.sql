@@ -31,6 +31,7 @@ events as (
     select
         ---------- position
         kafka_topic,
+        record_topic,
         kafka_partition,
         kafka_offset,
         0 as event_index,

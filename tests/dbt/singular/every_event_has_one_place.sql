@@ -18,6 +18,7 @@ raw_messages as (
     {% for topic in declared_topics() %}
         select
             {{ sql_text(topic.name) }} as kafka_topic,
+            {{ record_topic(topic) }} as record_topic,
             partition as kafka_partition,
             offset as kafka_offset,
             {{ (not topic.files) | string | lower }} as may_have_grown
@@ -28,6 +29,7 @@ raw_messages as (
     {% else %}
         select
             cast(null as string) as kafka_topic,
+            cast(null as string) as record_topic,
             cast(null as int) as kafka_partition,
             cast(null as bigint) as kafka_offset,
             false as may_have_grown
@@ -40,17 +42,22 @@ counted as (
 
     select
         raw_messages.kafka_topic,
+        raw_messages.record_topic,
         raw_messages.kafka_partition,
         count(*) as messages_landed
     from raw_messages
     left join watermarks
         on
             raw_messages.kafka_topic = watermarks.kafka_topic
+            and raw_messages.record_topic = watermarks.record_topic
             and raw_messages.kafka_partition = watermarks.kafka_partition
     where
         not raw_messages.may_have_grown
         or raw_messages.kafka_offset <= watermarks.last_offset
-    group by raw_messages.kafka_topic, raw_messages.kafka_partition
+    group by
+        raw_messages.kafka_topic,
+        raw_messages.record_topic,
+        raw_messages.kafka_partition
 
 ),
 
@@ -58,6 +65,7 @@ compared as (
 
     select
         coalesce(balance.kafka_topic, counted.kafka_topic) as kafka_topic,
+        coalesce(balance.record_topic, counted.record_topic) as record_topic,
         coalesce(balance.kafka_partition, counted.kafka_partition)
             as kafka_partition,
         coalesce(counted.messages_landed, 0) as messages_landed,
@@ -76,6 +84,7 @@ compared as (
     full outer join counted
         on
             balance.kafka_topic = counted.kafka_topic
+            and balance.record_topic = counted.record_topic
             and balance.kafka_partition = counted.kafka_partition
 
 )
