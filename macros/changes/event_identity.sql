@@ -2,7 +2,8 @@
     What makes two events the same event, delivered twice.
 
     A change: same topic, table, commit, operation and row images. A DDL: same topic,
-    commit, table and statement. The position in Kafka is no part of it, nor is the
+    commit, table and statement. A source without commit timestamps tells the commit by
+    the position in its log, or by its time. The position in Kafka is no part of it, nor is the
     time at which the message was built. Any other message is itself only.
 
     Returns:
@@ -17,7 +18,9 @@
                 source_database,
                 source_table,
                 op,
-                coalesce(cast(commit_ts as string), cast(committed_at as string)) as commit,
+                coalesce(
+                    cast(commit_ts as string), source_position, cast(committed_at as string)
+                ) as commit,
                 before,
                 after,
                 ddl_sql

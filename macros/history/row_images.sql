@@ -28,8 +28,8 @@
         A `select`: image (struct of strings), is_deleted, is_ddl, op, change_sequence
         (when the row came to be so), written_sequence (when the row was written; it
         has the columns of that time), held_at (to compare with the sequence of a DDL:
-        greater, if the row was so under the schema after it), commit_ts, batch_id, kafka_partition,
-        kafka_offset, event_index.
+        greater, if the row was so under the schema after it), unavailable_columns,
+        commit_ts, batch_id, kafka_partition, kafka_offset, event_index.
 
     Raises:
         A compiler error if there is no column, or no key where a DDL or a snapshot needs
@@ -108,6 +108,7 @@
             change_sequence,
             change_sequence as written_sequence,
             false as is_ddl,
+            unavailable_columns,
             commit_ts,
             batch_id,
             kafka_partition,
@@ -127,6 +128,7 @@
             change_sequence,
             change_sequence as written_sequence,
             true as is_ddl,
+            unavailable_columns,
             commit_ts,
             batch_id,
             kafka_partition,
@@ -167,6 +169,7 @@
         change_sequence,
         written_sequence,
         concat(change_sequence, if(is_ddl, '~', '')) as held_at,
+        unavailable_columns,
         commit_ts,
         batch_id,
         kafka_partition,
@@ -207,7 +210,7 @@
                     ddl.at > change_sequence,
                     ddl.at >= change_sequence
                 )
-                and (next_sequence is null or ddl.at < next_sequence)
+                and (next_sequence is null or ddl.up_to < next_sequence)
                 and not is_deleted
             ) as ddls
         from followed
@@ -247,6 +250,7 @@
         moment.at as change_sequence,
         written_sequence,
         concat(moment.at, if(moment.is_ddl, '~', '')) as held_at,
+        unavailable_columns,
         commit_ts,
         batch_id,
         kafka_partition,
@@ -257,11 +261,16 @@
 {%- endmacro %}
 
 
-{# What a row can meet: a DDL, or a snapshot that may not have it. #}
+{#
+    What a row can meet: a DDL, or a snapshot that may not have it. The rows of a snapshot
+    of Debezium have one position, and each the time at which it was read.
+#}
 {% macro _met(sequence, ends, is_snapshot='false') -%}
+    {%- set is_pass = is_snapshot == 'true' and '@' in sequence -%}
     {{ return(
         "named_struct('at', '" ~ sequence ~ "', 'ends', " ~ ends
-        ~ ", 'is_snapshot', " ~ is_snapshot ~ ')'
+        ~ ", 'is_snapshot', " ~ is_snapshot
+        ~ ", 'up_to', '" ~ (sequence.split('@')[0] ~ '~' if is_pass else sequence) ~ "')"
     ) }}
 {%- endmacro %}
 

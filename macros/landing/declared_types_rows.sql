@@ -1,5 +1,6 @@
 {#
-    The column types that the var `topics` declares.
+    The column types that the var `topics` declares for messages that name the rest of
+    the type. Those of Debezium the decoder has taken into account.
 
     Returns:
         A `select`: kafka_topic, source_database, source_table, column_types (a map from
@@ -7,7 +8,7 @@
 #}
 {% macro declared_types_rows() -%}
     {%- set rows = [] -%}
-    {%- for topic in declared_topics() -%}
+    {%- for topic in declared_topics() if topic.protocol != 'debezium' -%}
         {%- for table, types in topic.types.items() -%}
             {%- set name = table.split('.', 1) -%}
             {%- for column, type in types.items() -%}

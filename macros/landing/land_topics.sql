@@ -97,7 +97,17 @@
 
 {% macro _check_types(topics) %}
     {%- for topic in topics -%}
-        {%- for table, types in topic.types.items() -%}
+        {%- if topic.protocol == 'debezium' and topic.types -%}
+            {%- set sentence = run_query(
+                'select check_connect_types(' ~ sql_text(tojson(topic.types)) ~ ')'
+            ).rows[0][0] -%}
+            {%- if sentence -%}
+                {{ exceptions.raise_compiler_error(
+                    "var `topics`: topic `" ~ topic.name ~ "`: " ~ sentence
+                ) }}
+            {%- endif -%}
+        {%- endif -%}
+        {%- for table, types in topic.types.items() if topic.protocol != 'debezium' -%}
             {%- set ddl = [] -%}
             {%- for type in types.values() -%}
                 {%- do ddl.append('c' ~ loop.index ~ ' ' ~ type) -%}

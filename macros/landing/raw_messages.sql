@@ -6,9 +6,9 @@
 
     Returns:
         A `select`: kafka_topic, record_topic, kafka_partition, kafka_offset,
-        kafka_timestamp, key, value, batch_id (null where another tool fills the raw
-        table). No row, if the var
-        `topics` has no topic of the protocol.
+        kafka_timestamp, of Debezium key and declared_types (JSON: what the topic declares
+        as `types`), value, batch_id (null where another tool fills the raw table). No
+        row, if the var `topics` has no topic of the protocol.
 #}
 {% macro raw_messages(protocol) -%}
     {%- set selects = [] -%}
@@ -20,7 +20,10 @@
         partition as kafka_partition,
         offset as kafka_offset,
         timestamp as kafka_timestamp,
-        {{ 'key' if protocol == 'debezium' else 'cast(null as binary) as key' }},
+        {%- if protocol == 'debezium' %}
+        key,
+        {{ sql_text(tojson(topic.types)) if topic.types else 'cast(null as string)' }} as declared_types,
+        {%- endif %}
         value,
         {{ 'batch_id' if topic.files else 'cast(null as bigint) as batch_id' }}
     from {{ source('raw', topic.name) }}
@@ -35,7 +38,10 @@
         cast(null as int) as kafka_partition,
         cast(null as bigint) as kafka_offset,
         cast(null as timestamp) as kafka_timestamp,
+        {%- if protocol == 'debezium' %}
         cast(null as binary) as key,
+        cast(null as string) as declared_types,
+        {%- endif %}
         cast(null as binary) as value,
         cast(null as bigint) as batch_id
     where false

@@ -43,7 +43,9 @@
 
 {# The change sequences that stand in the code of a generated model: those of its DDLs. #}
 {% macro ddls_in(raw_code) %}
-    {{ return(modules.re.findall("'([0-9]{13,20}[.0-9]*)'", raw_code)) }}
+    {{ return(modules.re.findall(
+        "'([0-9]{13,20}[.0-9]*|[0-9a-f.:/~]{20,}@[0-9]{13}~?)'", raw_code
+    )) }}
 {% endmacro %}
 
 
@@ -174,14 +176,20 @@
 
 
 {#
-    The snapshots of the model's table that the var `topics` declares, below the cut: at
-    each of these moments all rows were sent again, and what was not sent is gone.
+    The snapshots of the model's table at which all rows were sent again, and what was not
+    sent is gone: those that the var `topics` declares, below the cut, and of Debezium
+    each one that follows an interrupted one.
 
     Returns:
         A list of change sequences.
 #}
 {% macro snapshots_of_table() %}
+    {#- Named at parse time, so that it is built before every history table. -#}
+    {%- do ref('snapshot_passes') -%}
     {%- set topic = topic_of_model() -%}
+    {%- if topic and topic.protocol == 'debezium' -%}
+        {{ return(_snapshots_after_interrupted()) }}
+    {%- endif -%}
     {%- set cut = applied_cuts().get(topic.name, {}).get('cut_sequence') if topic else none -%}
     {%- set sequences = [] -%}
     {%- for table, commit_ts in (topic.snapshots if cut else {}).items() -%}
@@ -193,6 +201,36 @@
         {%- if sequence < cut and bears_name(row, sequence) -%}
             {%- do sequences.append(sequence) -%}
         {%- endif -%}
+    {%- endfor -%}
+    {{ return(sequences) }}
+{% endmacro %}
+
+
+{#
+    The snapshots of Debezium that were taken because the one before had been
+    interrupted. What that one sent was deleted since, unless it came again: no event
+    tells the deletion.
+#}
+{% macro _snapshots_after_interrupted() %}
+    {%- set relation = built_relation('snapshot_passes') -%}
+    {%- if not relation -%}
+        {{ return([]) }}
+    {%- endif -%}
+    {%- set rows = adapter.query_once(
+        'select kafka_topic, source_database, min(first_sequence) as first_sequence,'
+        ~ ' max(has_last) as is_complete from ' ~ relation
+        ~ ' group by kafka_topic, source_database, source_position order by all',
+        snapshot_id(relation)
+    ) -%}
+    {%- set passes = [] -%}
+    {%- for row in rows if row.kafka_topic == config.get('topic')
+        and row.source_database == config.get('source_database') -%}
+        {%- do passes.append(row) -%}
+    {%- endfor -%}
+    {%- set sequences = [] -%}
+    {%- for row in passes if not loop.first and row.is_complete
+        and not passes[loop.index0 - 1].is_complete -%}
+        {%- do sequences.append(row.first_sequence) -%}
     {%- endfor -%}
     {{ return(sequences) }}
 {% endmacro %}
@@ -258,6 +296,25 @@
 {% endmacro %}
 
 
+{#
+    Whether a change that the history table has to add lacks values which it did not
+    change.
+
+    Returns:
+        A bool.
+#}
+{% macro changes_lack_values() %}
+    {%- set state = history_state() -%}
+    {%- set since = state.first_unapplied if state.is_increment else '' -%}
+    {%- for row in _source_tables() if bears_name(row) and row.unavailable_until -%}
+        {%- if row.unavailable_until >= since -%}
+            {{ return(true) }}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(false) }}
+{% endmacro %}
+
+
 {# The rows of the model `source_tables`, once for each state of it. #}
 {% macro _source_tables() %}
     {%- set relation = built_relation('source_tables') -%}
@@ -265,8 +322,8 @@
         {{ return([]) }}
     {%- endif -%}
     {{ return(adapter.query_once(
-        'select kafka_topic, source_database, source_table, last_batch_id, last_sequence'
-        ~ ' from ' ~ relation,
+        'select kafka_topic, source_database, source_table, last_batch_id, last_sequence,'
+        ~ ' unavailable_until from ' ~ relation,
         snapshot_id(relation)
     )) }}
 {% endmacro %}

@@ -2,17 +2,20 @@
     The values of a row that their column's type can not hold, as the source sent them.
 
     Such a column is null in the table, and its text is kept here, so nothing is lost:
-    a zero date, or a value of another type than the schema says.
+    a zero date, or a value of another type than the schema says. So is a time that is
+    finer than a microsecond; the column then has its microseconds.
 
     Arguments:
         image: name of the struct of texts.
         record: name of the struct of typed values.
         columns: names of the columns whose conversion can fail.
+        rounded: names of those, among them, whose texts may have more digits behind the
+            second than Spark has: cut off in the record, the whole text is kept here.
 
     Returns:
         An expression of type map<string, string>; null where all values fit.
 #}
-{% macro conversion_failures(image, record, columns) -%}
+{% macro conversion_failures(image, record, columns, rounded=[]) -%}
     {%- if not columns -%}
         {{ return('cast(null as map<string, string>)') }}
     {%- endif -%}
@@ -21,6 +24,10 @@
     {%- for column in columns -%}
         {%- set name = quoted(column) -%}
         {%- set is_failed = record ~ '.' ~ name ~ ' is null and ' ~ image ~ '.' ~ name ~ ' is not null' -%}
+        {%- if column in rounded -%}
+            {%- set is_failed = '(' ~ is_failed ~ ' or ' ~ image ~ '.' ~ name
+                ~ " rlike '[.][0-9]{6}[0-9]*[1-9]')" -%}
+        {%- endif -%}
         {%- do failed.append(is_failed) -%}
         {%- do entries.append(sql_text(column) ~ ', if(' ~ is_failed ~ ', ' ~ image ~ '.' ~ name ~ ', null)') -%}
     {%- endfor -%}

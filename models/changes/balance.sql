@@ -76,7 +76,17 @@ gathered as (
         count_if(is_change and not is_below_cut) as beyond_cut,
         count_if(event_kind = 'invalid') as quarantined,
         count_if(
-            event_kind in ('ddl', 'watermark', 'bootstrap', 'statement')
+            event_kind in (
+                'ddl',
+                'watermark',
+                'bootstrap',
+                'statement',
+                'tombstone',
+                'heartbeat',
+                'transaction',
+                'message',
+                'schema_change'
+            )
         ) as control
     from events
     group by kafka_topic, record_topic, kafka_partition

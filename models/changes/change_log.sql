@@ -17,6 +17,9 @@ events as (
     union all
     select * from {{ ref('stg_ticdc_simple__events') }}
     where {{ is_unread() }}
+    union all
+    select * from {{ ref('stg_debezium__events') }}
+    where {{ is_unread() }}
 
 ),
 
@@ -101,6 +104,7 @@ logged as (
         ---------- payload
         if(is_duplicate, null, before) as before,
         if(is_duplicate, null, after) as after,
+        if(is_duplicate, null, unavailable_columns) as unavailable_columns,
         if(is_duplicate, null, primary_key) as primary_key,
         if(is_duplicate, null, column_types) as column_types,
         ddl_sql,

@@ -65,6 +65,7 @@ changes as (
         {{ before_image('before', 'after') }} as before,
         after,
         before as before_sent,
+        unavailable_columns,
         primary_key,
         column_types,
 

@@ -46,7 +46,8 @@ cuts as (
         partitions.partitions,
         count(distinct watermarks.kafka_partition) as partitions_seen,
         if(
-            count(watermarks.watermark_ts) = partitions.partitions,
+            count(watermarks.watermark_ts)
+            = partitions.partitions * count(distinct watermarks.record_topic),
             min(watermarks.watermark_ts),
             null
         ) as cut_ts,

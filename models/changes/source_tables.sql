@@ -16,6 +16,7 @@ previous as (
         'last_sequence': 'string',
         'last_batch_id': 'bigint',
         'first_sequence': 'string',
+        'unavailable_until': 'string',
     }) }}
 
 ),
@@ -38,7 +39,9 @@ gathered as (
         count(*) as changes,
         max(change_sequence) as last_sequence,
         max(batch_id) as last_batch_id,
-        min(change_sequence) as first_sequence
+        min(change_sequence) as first_sequence,
+        max(change_sequence) filter (where unavailable_columns is not null)
+            as unavailable_until
     from changes
     group by kafka_topic, source_database, source_table
     union all
@@ -55,7 +58,8 @@ totals as (
         sum(changes) as changes,
         max(last_sequence) as last_sequence,
         max(last_batch_id) as last_batch_id,
-        min(first_sequence) as first_sequence
+        min(first_sequence) as first_sequence,
+        max(unavailable_until) as unavailable_until
     from gathered
     group by kafka_topic, source_database, source_table
 

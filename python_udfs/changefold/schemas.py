@@ -31,6 +31,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from changefold.connect_types import PREFIX, parse_connect_type
 from changefold.ddl import (
     Action,
     AddColumn,
@@ -366,6 +367,7 @@ def fold_schema_history(
             applied.add(identity)
             fold.apply(event)
     fold.see_rows("~")
+    fold.see_last_rows()
     fold.add_described_tables()
     return SchemaHistory(tuple(fold.versions), tuple(fold.not_applied))
 
@@ -699,14 +701,41 @@ class _Fold:
                 _fill_as_seen(table, row)
                 self._add_version(table, sequence=self._freed.get(name), ddl=None)
             elif table is not None and table.follows_rows:
-                before = table.columns, table.key()
-                _fill_as_seen(table, row)
-                if (table.columns, table.key()) != before:
-                    since = _just_before(row.sequence)
-                    key_changed = bool(before[0]) and table.key() != before[1]
-                    self._add_version(
-                        table, sequence=since, ddl=None, key_changed=key_changed
-                    )
+                self._follow_row(table, row, _just_before(row.sequence))
+
+    def see_last_rows(self) -> None:
+        """Let a table end with the columns that its last rows name.
+
+        They may be those of rows long before: a column was renamed and renamed back.
+        """
+        for name, table in self._live.items():
+            freed = self._freed.get(name, "")
+            rows = [
+                row
+                for row in self._seen
+                if (row.database, row.table) == name and row.sequence > freed
+            ]
+            if not table.follows_rows or len(rows) < 2:
+                continue
+            *_, before, last = sorted(rows, key=lambda row: row.last_sequence)
+            begin = self.versions[table.last_index or 0].valid_from_sequence or ""
+            if last.last_sequence > begin:
+                since = max(before.last_sequence + "~", begin)
+                self._follow_row(table, last, since)
+
+    def _follow_row(self, table: _Table, row: SeenSchema, since: str) -> None:
+        """Give a table the columns that a row names, from a sequence on."""
+        before = table.columns, table.key()
+        added = _fill_as_seen(table, row)
+        if (table.columns, table.key()) != before:
+            key_changed = bool(before[0]) and table.key() != before[1]
+            self._add_version(
+                table,
+                sequence=since,
+                ddl=None,
+                key_changed=key_changed,
+                image_changes=added if before[0] else (),
+            )
 
     def _guarded(self, step: Callable[[], None]) -> None:
         """Take a step; write down why if it concerns no known table."""
@@ -892,8 +921,11 @@ class _Fold:
 
     def _close_version(self, change: _Change) -> None:
         table = change.table
-        # Until its first row comes, a DDL may have named some of its columns only.
-        table.follows_rows = table.follows_rows and not table.is_complete
+        # Until its first row comes, a DDL may have named some of its columns only. After
+        # a TRUNCATE the rows tell no less than before.
+        is_as_before = change.columns_before == tuple(table.columns)
+        if not (is_as_before and change.effects == {"close_all"}):
+            table.follows_rows = table.follows_rows and not table.is_complete
         is_first = table.versions == 0
         key_changed = not is_first and table.key()[1] != change.key_before
         if key_changed:
@@ -1201,11 +1233,15 @@ def _fill_as_described(table: _Table, schema: DescribedSchema) -> None:
         table.add_key(DdlKey(kind, index.name, index.columns))
 
 
-def _fill_as_seen(table: _Table, schema: SeenSchema) -> None:
+def _fill_as_seen(table: _Table, schema: SeenSchema) -> tuple[ImageChange, ...]:
     """Give a table the columns and the key that a row names.
 
     A column of the same name is the same column.
+
+    Returns:
+        The columns that are new and have a default, which the rows before show.
     """
+    added: list[ImageChange] = []
     table.is_complete = True
     table.has_unknown_beginning = False
     table.has_other_columns = True
@@ -1213,23 +1249,42 @@ def _fill_as_seen(table: _Table, schema: SeenSchema) -> None:
     table.columns = []
     for name, text in schema.column_types.items():
         column = known.get(name)
+        type_text, default = _type_of_row(text)
         if column is None:
-            column = SchemaColumn(table.next_column_id, name, "")
+            column = SchemaColumn(
+                table.next_column_id, name, "", original_default=default
+            )
             table.next_column_id += 1
-        kept = msgspec.structs.replace(column, type=_type_of_row(text))
-        table.columns.append(kept)
+            if default is not None:
+                added.append(
+                    ImageChange(
+                        column.column_id,
+                        "added",
+                        to_name=name,
+                        to_type=type_text,
+                        value=default,
+                    )
+                )
+        table.columns.append(msgspec.structs.replace(column, type=type_text))
     table.keys = []
     if schema.primary_key:
         table.add_key(DdlKey("primary", "PRIMARY", schema.primary_key))
+    return tuple(added)
 
 
-def _type_of_row(text: str) -> str:
-    """Return a type that a message names; what can not be read after it is left out."""
+def _type_of_row(text: str) -> tuple[str, str | None]:
+    """Return a type that a message names, and the default that goes with it.
+
+    What can not be read after a MySQL type is left out.
+    """
+    if text.startswith(PREFIX):
+        connect_type = parse_connect_type(text)
+        return str(connect_type._replace(default=None)), connect_type.default
     try:
-        return str(_type(text))
+        return str(_type(text)), None
     except ValueError:
         base = re.match(r"\w+", text)
-        return str(_type(base[0] if base else text))
+        return str(_type(base[0] if base else text)), None
 
 
 def _row_order(row: SeenSchema) -> tuple[str, bytes]:
@@ -1238,7 +1293,8 @@ def _row_order(row: SeenSchema) -> tuple[str, bytes]:
 
 def _just_before(sequence: str) -> str:
     """Return a text that sorts before a sequence, and behind all those before it."""
-    return sequence[:-1] + chr(ord(sequence[-1]) - 1) + "~"
+    position, at, milliseconds = sequence.partition("@")
+    return position[:-1] + chr(ord(position[-1]) - 1) + "~" + at + milliseconds
 
 
 def _add_inline_keys(table: _Table, column: DdlColumn) -> None:

@@ -143,7 +143,7 @@ def update_models(project: Path, schema: str, *, check: bool) -> Outcome:
         schema: Schema of the tables.
         check: Write nothing, only tell.
     """
-    seed = TypeSeed(project / "seeds" / "mysql_types.csv")
+    seed = TypeSeed(project / "seeds")
     files = render_sources(declared_topics(project))
     shapes = source_shapes(spark_session(), schema)
     files |= render_models(shapes, seed)

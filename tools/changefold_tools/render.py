@@ -12,11 +12,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
+from changefold.connect_types import ConnectType
 from changefold_tools.types import ColumnType, TypeSeed, common_type
 
 if TYPE_CHECKING:
-    from changefold.mysql_types import MySqlType
-    from changefold_tools.shapes import Arrival, Incarnation, TableName, TableShape
+    from changefold_tools.shapes import (
+        Arrival,
+        Incarnation,
+        SourceType,
+        TableName,
+        TableShape,
+    )
 
 HEADER: Final = (
     "-- Written by `make models` from the schema of {origin}. Edit it if you must:\n"
@@ -42,6 +48,9 @@ COPY_COLUMN: Final = {"_cdc_copy": "bigint"}
 
 COPY_KEY: Final = ["_cdc_row_hash", "_cdc_copy"]
 """What identifies a row of such a table."""
+
+_FINE_TIMES: Final = {"NanoTimestamp", "ZonedTimestamp"}
+"""Types of Kafka Connect that may have more digits than Spark's timestamps."""
 
 CURRENT_COLUMNS: Final = ("_cdc_op", "_cdc_commit_ts", "_cdc_conversion_failures")
 """Those of them that a current table has too."""
@@ -132,12 +141,15 @@ def _indented(text: str, by: int = 4) -> str:
     return "\n".join(" " * by + line for line in text.splitlines())
 
 
-def _default(text: str, mysql_type: MySqlType) -> str:
+def _default(text: str, source_type: SourceType) -> str:
     """The default of a column, in the form of the messages."""
     kind = ""
-    if mysql_type.is_binary:
+    if isinstance(source_type, ConnectType):
+        # It comes from a message.
+        pass
+    elif source_type.is_binary:
         kind = "bytes"
-    elif mysql_type.base == "timestamp":
+    elif source_type.base == "timestamp":
         kind = "timestamp"
     if kind:
         return f"{{{{ default_text({_jinja_text(text)}, '{kind}') }}}}"
@@ -231,13 +243,14 @@ class TableModels:
             ),
             self._arrivals(""),
             self._images(""),
+            self._unchanged(),
             self._typed(),
             (
                 "checked as (\n\n"
                 "    select\n"
                 "        *,\n"
                 "        {{ conversion_failures('image', 'record', "
-                f"{_jinja_list(self._fallible, 8)}) }}}}\n"
+                f"{_jinja_list(self._fallible, 8)}{self._rounded}) }}}}\n"
                 "            as conversion_failures\n"
                 "    from typed\n\n"
                 "),\n\n"
@@ -298,6 +311,32 @@ class TableModels:
                 for life in lives
                 for _, column_type in life.types
             )
+        ]
+
+    @property
+    def _rounded(self) -> str:
+        """An argument with the columns whose times may be finer than Spark's."""
+        names = [
+            name
+            for name, lives in self.shape.columns.items()
+            if self.types[name] != "string"
+            and any(
+                isinstance(source_type, ConnectType) and source_type.base in _FINE_TIMES
+                for life in lives
+                for _, source_type in life.types
+            )
+        ]
+        return f", rounded={_jinja_list(names, 8)}" if names else ""
+
+    @property
+    def _omissible(self) -> list[str]:
+        """The columns that a change may leave out because it did not change them."""
+        return [
+            name
+            for name, lives in self.shape.columns.items()
+            if self.types[name] in {"string", "binary"}
+            and isinstance(lives[-1].type, ConnectType)
+            and name not in self.shape.key_columns
         ]
 
     def _arrivals(self, prefix: str) -> str:
@@ -428,6 +467,37 @@ class TableModels:
             bounds.append(f"held_at <= '{life.dropped_at}'")
         return bounds, text
 
+    def _unchanged(self) -> str:
+        """The images with the values that changes did not send."""
+        if not self._omissible or not self.shape.key_columns:
+            return ""
+        texts = [name for name in self._omissible if self.types[name] == "string"]
+        bytes_ = [name for name in self._omissible if name not in texts]
+        keys = ",\n".join(
+            _indented(f"{self._value(name)} as {_sql_name(name)}", 12)
+            for name in self.shape.key_columns
+        )
+        return (
+            "keyed as (\n\n"
+            "    select\n"
+            "        *,\n"
+            "        struct(\n"
+            f"{keys}\n"
+            "        ) as row_key\n"
+            "    from images\n\n"
+            "),\n\n"
+            "-- A long value that did not change may not be sent again.\n"
+            "whole as (\n\n"
+            "    {{ unchanged_values(\n"
+            "        'keyed',\n"
+            f"        columns={_jinja_list(list(self.shape.columns), 8)},\n"
+            f"        texts={_jinja_list(texts, 8)},\n"
+            f"        bytes={_jinja_list(bytes_, 8)},\n"
+            f"        key_columns={_jinja_list(self.shape.key_columns, 8)},\n"
+            "    ) }}\n\n"
+            "),\n\n"
+        )
+
     def _typed(self) -> str:
         columns = ",\n".join(
             _indented(f"{self._value(name)} as {_sql_name(name)}", 12)
@@ -450,7 +520,7 @@ class TableModels:
             f"            {count} as shape,\n"
             "            image\n"
             "        ))) as row_hash\n"
-            "    from images\n\n"
+            f"    from {'whole' if self._unchanged() else 'images'}\n\n"
             "),\n\n"
         )
 
@@ -473,7 +543,7 @@ class TableModels:
         body = _indented("\n".join([*arms, f"else {epochs[0][1]}"]))
         return f"case\n{body}\nend"
 
-    def _call(self, name: str, column_type: MySqlType, kept: str) -> str:
+    def _call(self, name: str, column_type: SourceType, kept: str) -> str:
         own: ColumnType = self._seed.column_type(column_type)
         arguments = [_jinja_text(_image(name))]
         macro = own.conversion

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
+from changefold.connect_types import PREFIX, ConnectType, parse_connect_type
 from changefold.mysql_types import MySqlType, parse_mysql_type
 from changefold.schemas import PartitionChange
 from changefold_tools.partitions import UnknownRowsError, rows_of
+
+SourceType: TypeAlias = MySqlType | ConnectType
+"""Type of a column at the source, or as Debezium passes it on."""
 
 
 @dataclass
@@ -33,8 +37,8 @@ class Incarnation:
     default: str | None
     comment: str
     names: list[tuple[str | None, str]]
-    types: list[tuple[str | None, MySqlType]]
-    converts: list[tuple[str, MySqlType, MySqlType]] = field(default_factory=list)
+    types: list[tuple[str | None, SourceType]]
+    converts: list[tuple[str, SourceType, SourceType]] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -42,7 +46,7 @@ class Incarnation:
         return self.names[-1][1]
 
     @property
-    def type(self) -> MySqlType:
+    def type(self) -> SourceType:
         """Its last type."""
         return self.types[-1][1]
 
@@ -376,6 +380,12 @@ def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
         # Rows came with other columns, without a DDL: each row tells its own.
         is_seen = version["ddl_sql"] is None
         previous_uid = version["table_uid"]
+        # But one with a default was added: the rows before show it.
+        added = {
+            change["column_id"]
+            for change in version["image_changes"]
+            if is_seen and change["kind"] == "added"
+        }
         present = set()
         for column in version["columns"]:
             if not column["type"]:
@@ -384,11 +394,8 @@ def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
             if column["generated"] == "virtual":
                 virtual[column["name"]] = None
             else:
-                present.add(
-                    _follow(
-                        incarnations, version, column, is_there=is_created or is_seen
-                    )
-                )
+                is_there = is_created or (is_seen and column["column_id"] not in added)
+                present.add(_follow(incarnations, version, column, is_there=is_there))
         for column_id, incarnation in incarnations.items():
             is_gone = column_id not in present and not is_seen
             if is_gone and incarnation.dropped_at is None:
@@ -400,7 +407,7 @@ def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
                 rewritten.add(since)
                 old, new = change["from_type"], change["to_type"]
                 incarnations[_column_id(version, change)].converts.append(
-                    (since, _type(old), _type(new))
+                    (since, parse_type(old), parse_type(new))
                 )
     last = versions[-1]
     columns: dict[str, list[Incarnation]] = {}
@@ -438,8 +445,15 @@ def _partial(versions: list[dict[str, Any]]) -> str:
     return " ".join(notes)
 
 
-def _type(text: str) -> MySqlType:
-    """Return a type; one that a message names may lack its parameters."""
+def parse_type(text: str) -> SourceType:
+    """Return a type of a column.
+
+    Args:
+        text: As in `table_schemas`: a type of Kafka Connect, or of MySQL; one that a
+            message names may lack its parameters.
+    """
+    if text.startswith(PREFIX):
+        return parse_connect_type(text)
     return parse_mysql_type(text, declared=False)
 
 
@@ -458,7 +472,7 @@ def _follow(
     """Note a column of a version; return its id."""
     since = version["valid_from_sequence"]
     column_id = _column_id(version, column)
-    column_type = _type(column["type"])
+    column_type = parse_type(column["type"])
     known = incarnations.get(column_id)
     if known is None:
         incarnations[column_id] = Incarnation(

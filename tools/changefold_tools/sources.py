@@ -25,7 +25,7 @@ _COLUMNS: Final = {
 """Columns of a raw table that this project fills."""
 
 _GIVEN: Final = ("partition", "offset", "timestamp", "value")
-"""Columns that a table of another tool must have."""
+"""Columns that a table of another tool must have for any topic."""
 
 
 def declared_topics(project: Path) -> list[dict[str, Any]]:
@@ -38,7 +38,9 @@ def declared_topics(project: Path) -> list[dict[str, Any]]:
 def _table(topic: dict[str, Any]) -> dict[str, Any]:
     schema, _, identifier = str(topic.get("table", "")).rpartition(".")
     slug = re.sub(r"[^a-z0-9]+", "_", topic["name"].lower())
-    columns = _GIVEN if identifier else _COLUMNS
+    own = [("topic", "pattern" in topic), ("key", topic.get("protocol") == "debezium")]
+    needed = {*_GIVEN, *(name for name, is_needed in own if is_needed)}
+    columns = [name for name in _COLUMNS if name in needed or not identifier]
     location = {"identifier": identifier or f"raw_{slug}"}
     return {
         "name": topic["name"],

@@ -1,4 +1,4 @@
-"""MySQL types to Spark types, by the seed ``mysql_types.csv``."""
+"""Types of source columns to Spark types, by the seeds."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from changefold.connect_types import ConnectType
+
 if TYPE_CHECKING:
     from pathlib import Path
 
     from changefold.mysql_types import MySqlType
+    from changefold_tools.shapes import SourceType
 
 _INTEGERS: Final = {"int": 10, "bigint": 19}
 """Spark's integer types here, and the decimal digits that hold them."""
@@ -18,7 +21,7 @@ _INTEGERS: Final = {"int": 10, "bigint": 19}
 
 @dataclass(frozen=True)
 class ColumnType:
-    """How a MySQL type is kept.
+    """How a type of a source column is kept.
 
     Attributes:
         spark_type: Type of the column.
@@ -34,20 +37,46 @@ class ColumnType:
 
 
 class TypeSeed:
-    """The rows of the seed, by MySQL type and variant."""
+    """The rows of the seeds, by type and variant."""
 
-    def __init__(self, path: Path) -> None:
-        with path.open(newline="", encoding="utf-8") as file:
-            self._rows = {
-                (row["mysql_type"], row["variant"]): row for row in csv.DictReader(file)
-            }
+    def __init__(self, seeds: Path) -> None:
+        """Read ``mysql_types.csv`` and ``connect_types.csv``.
 
-    def column_type(self, mysql_type: MySqlType) -> ColumnType:
-        """Return how a column of a MySQL type is kept.
+        Args:
+            seeds: Folder of the seeds.
+        """
+        self._rows = _rows(seeds / "mysql_types.csv", "mysql_type")
+        self._connect_rows = _rows(seeds / "connect_types.csv", "connect_type")
+
+    def column_type(self, source_type: SourceType) -> ColumnType:
+        """Return how a column is kept.
 
         Raises:
             KeyError: If the seed has no such type.
         """
+        if isinstance(source_type, ConnectType):
+            return self._connect_type(source_type)
+        return self._mysql_type(source_type)
+
+    def _connect_type(self, connect_type: ConnectType) -> ColumnType:
+        variant = ""
+        spark_type = None
+        if connect_type.base == "Decimal":
+            length, scale = connect_type.length, connect_type.scale or 0
+            if length is None:
+                variant = "precision unknown"
+            elif length > 38 or not 0 <= scale <= length:
+                variant = "over 38 digits"
+            else:
+                spark_type = f"decimal({length}, {scale})"
+        row = self._connect_rows[connect_type.base, variant]
+        return ColumnType(
+            spark_type=spark_type or row["spark_type"],
+            conversion=row["conversion"],
+            form=row["form"],
+        )
+
+    def _mysql_type(self, mysql_type: MySqlType) -> ColumnType:
         base = mysql_type.base
         variant = "unsigned" if mysql_type.unsigned else ""
         spark_type = None
@@ -72,6 +101,11 @@ class TypeSeed:
             members=tuple(mysql_type.elements or ()),
             form=row["form"],
         )
+
+
+def _rows(path: Path, name: str) -> dict[tuple[str, str], dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return {(row[name], row["variant"]): row for row in csv.DictReader(file)}
 
 
 def common_type(spark_types: list[str]) -> str:

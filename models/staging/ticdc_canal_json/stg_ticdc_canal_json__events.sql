@@ -79,11 +79,15 @@ events as (
         ---------- payload: a DELETE carries the deleted row in `data`
         if(message.event_type = 'DELETE', image.data, image.old) as before,
         if(message.event_type = 'DELETE', null, image.data) as after,
+        cast(null as string) as unavailable_columns,
         message.primary_key,
         message.column_types,
         message.ddl_sql,
         cast(null as string) as table_schema,
         cast(null as string) as previous_table_schema,
+
+        ---------- identity
+        cast(null as string) as source_position,
 
         ---------- what could not be read
         message.error.class as error_class,

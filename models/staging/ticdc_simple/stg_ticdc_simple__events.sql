@@ -60,11 +60,15 @@ events as (
         ---------- payload
         message.old as before,
         message.data as after,
+        cast(null as string) as unavailable_columns,
         cast(null as string) as primary_key,
         cast(null as string) as column_types,
         message.ddl_sql,
         message.table_schema,
         message.pre_table_schema as previous_table_schema,
+
+        ---------- identity
+        cast(null as string) as source_position,
 
         ---------- what could not be read
         message.error.class as error_class,

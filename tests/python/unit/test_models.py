@@ -14,6 +14,7 @@ from changefold_tools.models import write_models
 from changefold_tools.render import ReservedNameError, TableModels, model_name
 from changefold_tools.shapes import (
     TableShape,
+    parse_type,
     shape_from_versions,
     shapes_from_versions,
 )
@@ -21,7 +22,7 @@ from changefold_tools.sources import render_sources
 from changefold_tools.types import TypeSeed, common_type
 
 PROJECT = Path(__file__).parents[3]
-SEED = TypeSeed(PROJECT / "seeds" / "mysql_types.csv")
+SEED = TypeSeed(PROJECT / "seeds")
 HOSTILE = "`x` }} {{ run_query('drop table t') }} {% endraw %} ' \" \\ \n;--"
 
 
@@ -72,6 +73,61 @@ def test_a_column_added_later_shows_its_default_on_rows_written_before() -> None
     assert "written_sequence <= '2'" in text
     assert "{{ sql_text('7') }}" in text
     assert "when held_at > '2'" in text
+
+
+def test_a_column_that_only_rows_tell_shows_its_default_too() -> None:
+    added = _column(2, "n", "connect.int32", original_default="7")
+    change = {"column_id": 2, "kind": "added", "changes_text": True}
+    text = _history(
+        _version("1", [_column(1, "id", "connect.int64")], ddl_sql=None),
+        _version(
+            "2~@3",
+            [_column(1, "id", "connect.int64"), added],
+            image_changes=[change],
+            ddl_sql=None,
+        ),
+    )
+    assert "written_sequence <= '2~@3'" in text
+    assert "{{ mysql_number('image.`n`', 'int') }}" in text
+
+
+def test_columns_of_kafka_connect_may_be_left_out_and_finer_than_a_microsecond() -> (
+    None
+):
+    text = _history(
+        _version(
+            "1",
+            [
+                _column(1, "id", "connect.int64"),
+                _column(2, "note", "connect.string"),
+                _column(3, "photo", "connect.bytes"),
+                _column(4, "at", "connect.NanoTimestamp"),
+                _column(5, "total", "connect.Decimal(12,2)"),
+            ],
+        )
+    )
+    call = text[text.index("unchanged_values(") :]
+    call = call[: call.index(") }}")]
+    assert "texts=[\n            'note',\n        ]" in call
+    assert "bytes=[\n            'photo',\n        ]" in call
+    assert "{{ mysql_number('image.`id`', 'bigint') }} as `id`" in text
+    assert "{{ mysql_number('image.`total`', 'decimal(12, 2)') }}" in text
+    assert "rounded=[\n            'at',\n        ]" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("connect.Decimal(38,0)", "decimal(38, 0)"),
+        ("connect.Decimal(39,0)", "string"),
+        ("connect.Decimal(5,2046)", "string"),
+        ("connect.Decimal(,2)", "string"),
+        ("connect.array<connect.int32>", "string"),
+        ("connect.boolean", "boolean"),
+    ],
+)
+def test_a_type_of_kafka_connect_is_kept_as_the_seed_says(text: str, kept: str) -> None:
+    assert SEED.column_type(parse_type(text)).spark_type == kept
 
 
 def test_a_renamed_column_is_read_under_its_old_name_before() -> None:

@@ -776,3 +776,66 @@ def test_rows_tell_nothing_of_a_table_whose_create_was_seen() -> None:
     rows = [seen(2, id="int", other="int")]
     (only,) = fold_schemas(events("CREATE TABLE t (id INT PRIMARY KEY)"), seen=rows)
     assert names(only) == ["id"]
+
+
+# --- Rows of Kafka Connect, which name all of a type
+
+
+def test_a_column_that_rows_name_with_a_default_was_added_with_it() -> None:
+    rows = [
+        seen(2, last=3, id="connect.int64"),
+        seen(5, id="connect.int64", n="connect.int32 DEFAULT 7"),
+    ]
+    first, second = fold_schemas([], seen=rows)
+    assert first.image_changes == ()
+    (added,) = second.image_changes
+    assert (added.kind, added.to_name, added.value) == ("added", "n", "7")
+    assert second.columns[1].type == "connect.int32"
+    assert second.columns[1].original_default == "7"
+
+
+def test_a_default_of_the_first_rows_adds_nothing() -> None:
+    (only,) = fold_schemas([], seen=[seen(2, id="connect.int64 DEFAULT 0")])
+    assert only.image_changes == ()
+
+
+def test_a_table_ends_with_the_columns_of_its_last_rows_though_they_are_old() -> None:
+    rows = [
+        seen(2, last=9, id="connect.int64", method="connect.string"),
+        seen(4, last=6, id="connect.int64", pay_method="connect.string"),
+    ]
+    versions = fold_schemas([], seen=rows)
+    assert [names(version) for version in versions] == [
+        ["id", "method"],
+        ["id", "pay_method"],
+        ["id", "method"],
+    ]
+    assert versions[2].valid_from_sequence == sequence(6) + "~"
+
+
+def test_rows_go_on_to_tell_the_columns_after_a_truncate() -> None:
+    rows = [
+        seen(2, id="connect.int64"),
+        seen(8, id="connect.int64", n="connect.string"),
+    ]
+    versions = fold_schemas([at(5, "TRUNCATE TABLE t")], seen=rows)
+    assert [version.row_effect for version in versions] == ["none", "close_all", "none"]
+    assert names(versions[-1]) == ["id", "n"]
+
+
+def test_a_version_by_rows_begins_before_them_at_their_own_time() -> None:
+    position = "00000027:00000758:0005.1.00000027:00000758:0003.00000000000000000001"
+    rows = [
+        seen(2, id="connect.int64"),
+        SeenSchema(
+            "db",
+            "t",
+            f"{position}@1559729468470",
+            f"{position}@1559729468470",
+            {"id": "connect.int64", "n": "connect.string"},
+            ("id",),
+        ),
+    ]
+    since = str(fold_schemas([], seen=rows)[-1].valid_from_sequence)
+    assert since < position
+    assert since.endswith("~@1559729468470")

@@ -1,0 +1,104 @@
+{#
+    The images of rows, with the values that a change did not send because it did not
+    change them: PostgreSQL leaves out long values that it keeps apart (TOAST), and
+    Debezium says of which columns it knows nothing.
+
+    Such a column has the value that the row had before, from the last change that sent
+    it or, in an increment, from the row's version in the table.
+
+    Arguments:
+        images: name of a relation, as `row_images` returns, and row_key: a struct of the
+            key's values.
+        columns: names of the table's columns.
+        texts: names of those that may be left out and are kept as they came.
+        bytes: names of those that may be left out and are kept as bytes.
+        key_columns: names of the columns that identify a row.
+
+    Returns:
+        A `select`: the columns of `row_images`.
+#}
+{% macro unchanged_values(images, columns, texts, bytes, key_columns) -%}
+    {%- if not execute or not changes_lack_values() -%}
+    select * from {{ images }}
+    {%- else %}
+    with
+
+    told as (
+
+        select
+            *,
+            coalesce(from_json(unavailable_columns, 'array<string>'), array()) as missing,
+            false as is_existing
+        from {{ images }}
+        {%- if is_increment() %}
+        union all
+        select
+            struct(
+                {%- for column in columns %}
+                {% if column in bytes -%}
+                decode(history.{{ quoted(column) }}, 'ISO-8859-1')
+                {%- elif column in texts -%}
+                history.{{ quoted(column) }}
+                {%- else -%}
+                cast(null as string)
+                {%- endif %} as {{ quoted(column) }}{{ ',' if not loop.last }}
+                {%- endfor %}
+            ) as image,
+            false as is_deleted,
+            false as is_ddl,
+            history._cdc_op as op,
+            history._cdc_valid_from_sequence as change_sequence,
+            history._cdc_valid_from_sequence as written_sequence,
+            history._cdc_valid_from_sequence as held_at,
+            cast(null as string) as unavailable_columns,
+            history._cdc_commit_ts as commit_ts,
+            history._cdc_batch_id as batch_id,
+            -1 as kafka_partition,
+            -1 as kafka_offset,
+            0 as event_index,
+            struct(
+                {%- for column in key_columns %}
+                history.{{ quoted(column) }}{{ ',' if not loop.last }}
+                {%- endfor %}
+            ) as row_key,
+            cast(array() as array<string>) as missing,
+            true as is_existing
+        from {{ this }} as history
+        where {{ may_be_touched() }}
+        {%- endif %}
+
+    ),
+
+    filled as (
+
+        select
+            * except (image),
+            struct(
+                {%- for column in columns %}
+                {%- set name = quoted(column) %}
+                {% if column not in texts and column not in bytes -%}
+                image.{{ name }}
+                {%- else -%}
+                if(
+                    array_contains(missing, {{ sql_text(column) }}),
+                    last_value(if(
+                        is_deleted or array_contains(missing, {{ sql_text(column) }}),
+                        null,
+                        struct(image.{{ name }} as value)
+                    ), true) over (
+                        partition by row_key
+                        order by change_sequence, kafka_offset, event_index
+                    ).value,
+                    image.{{ name }}
+                )
+                {%- endif %} as {{ name }}{{ ',' if not loop.last }}
+                {%- endfor %}
+            ) as image
+        from told
+
+    )
+
+    select * except (row_key, missing, is_existing) from filled
+    where not is_existing
+    {%- endif -%}
+{%- endmacro %}

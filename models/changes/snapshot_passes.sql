@@ -1,0 +1,66 @@
+with
+
+previous as (
+
+    {{ previous_rows({
+        'kafka_topic': 'string',
+        'source_database': 'string',
+        'source_table': 'string',
+        'source_position': 'string',
+        'first_sequence': 'string',
+        'has_last': 'boolean',
+        'rows_read': 'bigint',
+        'batch_id': 'bigint',
+        'cut_sequence': 'string',
+    }) }}
+
+),
+
+change_log as (
+
+    select * from {{ ref('change_log') }}
+    where
+        event_kind = 'row'
+        and op = 'r'
+        and event_type <> 'READ incremental'
+        and not is_duplicate
+        and {{ is_newly_arrived() }}
+
+),
+
+gathered as (
+
+    select
+        kafka_topic,
+        source_database,
+        source_table,
+        split_part(change_sequence, '@', 1) as source_position,
+        change_sequence as first_sequence,
+        event_type = 'READ last' as has_last,
+        1 as rows_read,
+        batch_id,
+        cast(null as string) as cut_sequence
+    from change_log
+    union all
+    select * from previous
+
+),
+
+snapshot_passes as (
+
+    select
+        kafka_topic,
+        source_database,
+        source_table,
+        source_position,
+        min(first_sequence) as first_sequence,
+        max(has_last) as has_last,
+        sum(rows_read) as rows_read,
+        max(max(batch_id)) over (partition by kafka_topic) as batch_id,
+        cast(null as string) as cut_sequence
+    from gathered
+    group by kafka_topic, source_database, source_table, source_position
+
+)
+
+select * from snapshot_passes

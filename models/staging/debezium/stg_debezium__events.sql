@@ -1,0 +1,87 @@
+with
+
+messages as (
+
+    {{ raw_messages('debezium') }}
+
+),
+
+parsed as (
+
+    select
+        *,
+        {{ function('parse_debezium') }}(key, value, declared_types) as message
+    from messages
+
+),
+
+located as (
+
+    select
+        *,
+        concat_ws('.', message.source_database, message.source_schema)
+            as source_database,
+        {{ debezium_sequence('message', 'kafka_offset') }} as change_sequence,
+        {{ debezium_event_kind('message') }} as event_kind
+    from parsed
+
+),
+
+events as (
+
+    select
+        ---------- position
+        kafka_topic,
+        record_topic,
+        kafka_partition,
+        kafka_offset,
+        0 as event_index,
+        batch_id,
+
+        ---------- event
+        event_kind,
+        case
+            when event_kind <> 'row' then coalesce(message.event_type, message.op)
+            when message.op = 'r' then concat_ws(' ', 'READ', message.snapshot)
+            when message.op = 'c' then 'CREATE'
+            when message.op = 'u' then 'UPDATE'
+            when message.op = 'd' then 'DELETE'
+        end as event_type,
+        if(event_kind = 'row', message.op, null) as op,
+        source_database,
+        message.source_table,
+        cast(null as bigint) as schema_version,
+
+        ---------- time
+        message.commit_ts,
+        message.watermark_ts,
+        change_sequence,
+        timestamp_millis(message.source_ts_ms) as committed_at,
+        timestamp_millis(message.ts_ms) as emitted_at,
+        kafka_timestamp,
+
+        ---------- payload: of a deleted row, the key at least
+        if(message.op = 'd', coalesce(message.before, message.key), message.before)
+            as before,
+        message.after,
+        message.unavailable_columns,
+        message.primary_key,
+        message.column_types,
+        {{ debezium_ddl('message', 'source_database') }} as ddl_sql,
+        cast(null as string) as table_schema,
+        cast(null as string) as previous_table_schema,
+
+        ---------- identity: where the source wrote it
+        {{ debezium_source_position('message', 'change_sequence') }}
+            as source_position,
+
+        ---------- what could not be read
+        message.error.class as error_class,
+        message.error.path as error_path,
+        message.error.message as error_message,
+        if(event_kind = 'invalid', value, null) as value
+    from located
+
+)
+
+select * from events
