@@ -209,7 +209,8 @@ class TableResult:
             virtual columns (or added or dropped one).
         stale: Listed differences that did not occur.
         left_out: Virtual columns and how many of their cells were not compared.
-        not_compared: Other cells that were not compared: what and why, and how many.
+        not_compared: Other things that were not compared: what, such as cells of a
+            column, with the reason in brackets, and how many.
         reasons: Reasons of the excused cells and rows.
         differences: The first few differences.
     """
@@ -922,7 +923,7 @@ def _remarks(result: TableResult) -> Iterator[str]:
     for column, count in sorted(result.left_out.items()):
         yield f"{name}: {count} cells of the virtual column {column} were left out."
     for what, count in sorted(result.not_compared.items()):
-        yield f"{name}: {count} cells were not compared: {what}."
+        yield f"{name}: {count} {what} were not compared."
     for reason, count in sorted(result.reasons.items()):
         yield f"{name}: {count} listed differences are excused: {reason}."
     if result.stale:
@@ -938,9 +939,9 @@ def _verdict(results: Sequence[TableResult]) -> str:
         for name in ("excused", "not_carried", "only_virtual")
         if total[name]
     )
-    cells = sum(sum(one.not_compared.values()) for one in results)
-    if cells:
-        aside += f"{', ' if aside else ''}{cells} cells not compared"
+    others = sum(sum(one.not_compared.values()) for one in results)
+    if others:
+        aside += f"{', ' if aside else ''}{others} cells or others not compared"
     if is_equal(results):
         return f"all {total['equal']} rows equal" + (f" ({aside})" if aside else "")
     wrong = ", ".join(

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from changefold.strict_json import strict_tokens
 from changefold_tools import compare
-from changefold_tools.compare import Judgement, KnownDifference, TableResult
+from changefold_tools.compare import KnownDifference, TableResult
 from changefold_tools.debezium_recording import (
     Event,
     RecordedTable,
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 Line = dict[str, Any]
 Row = dict[str, "str | None"]
 
-_SIGNALS: Final = "dbz_signal"
+SIGNALS: Final = "dbz_signal"
 """Table through which snapshots are asked for."""
 
 _STRING_MODES: Final = "_string_modes"
@@ -159,26 +159,15 @@ class Forms:
                 continue
             why = why_not_compared(text, _kind(kinds, column))
             if why is not None:
-                self.leave_out(name, f"column {column}, {why}")
+                self.leave_out(name, f"cells of {column} ({why})")
 
     def leave_out(self, name: TableName, what: str) -> None:
-        """Count one cell that is not compared."""
+        """Count one thing that is not compared."""
         self.not_compared.setdefault(name, Counter())[what] += 1
 
 
 def _kind(kinds: Mapping[str, Kind], column: str) -> Kind:
     return kinds.get(column) or Kind("string")
-
-
-def judge_debezium(path: Path, built: Mapping[str, list[Line]]) -> Judgement:
-    """Compare built tables with the truth beside a recording.
-
-    Args:
-        path: The recording.
-        built: Lines of ``current`` and ``history``, in this project's texts.
-    """
-    messages = RecordedMessages(path)
-    return Judgement(compare_final(path.parent, messages, built["current"]))
 
 
 def compare_final(
@@ -196,7 +185,7 @@ def compare_final(
     """
     forms = Forms(messages)
     truth = list(compare.load_ndjson(folder / "expected_final.ndjson"))
-    known = list(_known_differences(folder, messages, truth))
+    known = list(known_differences(folder, messages, truth))
     expected = list(_expected(truth, forms, known))
     columns = {
         (line["database"], line["table"]): frozenset(line["row"]) for line in expected
@@ -205,7 +194,7 @@ def compare_final(
     signals: Counter[TableName] = Counter()
     for line in _with_all_columns(current):
         name = (line["database"], line["table"])
-        if name[1] == _SIGNALS:
+        if name[1] == SIGNALS:
             signals[name] += 1
             continue
         row = _without_dropped(line["row"], name, columns.get(name), forms)
@@ -217,7 +206,7 @@ def compare_final(
         )
     for name, count in signals.items():
         result = TableResult("current", *name)
-        result.not_compared["rows of the signal table, which the truth lacks"] = count
+        result.not_compared["rows of the signal table (the truth has none)"] = count
         results.append(result)
     return results
 
@@ -233,7 +222,8 @@ def _line(
     return {"database": name[0], "table": name[1], "row": row, "pk": pk}
 
 
-def _name(line: Line) -> TableName:
+def name_of(line: Line) -> TableName:
+    """Return the table of a line, of either side."""
     schema = line.get("schema")
     database = line["database"]
     return (f"{database}.{schema}" if schema else database), line["table"]
@@ -250,7 +240,7 @@ def _expected(
         if one.column in one.key and isinstance(one.oracle, str)
     }
     for line in truth:
-        name = _name(line)
+        name = name_of(line)
         forms.count(name, line["row"])
         row = forms.of_source(name[1], line["row"])
         result = _line(name, row, forms.messages)
@@ -294,17 +284,23 @@ def _without_dropped(
     }
     for column in gone:
         if row[column] is not None:
-            forms.leave_out(name, f"column {column}, dropped at the source")
+            forms.leave_out(name, f"cells of {column} (dropped at the source)")
     return {column: text for column, text in row.items() if column not in gone}
 
 
 # ------------------------------------------------------------- known differences
 
 
-def _known_differences(
-    folder: Path, messages: RecordedMessages, truth: list[Line]
+def known_differences(
+    folder: Path, messages: RecordedMessages, truth: Iterable[Line] = ()
 ) -> Iterator[KnownDifference]:
-    """Yield the listed differences in the one form of keys and values."""
+    """Yield the listed differences in the one form of keys and values.
+
+    Args:
+        folder: Of the recording and its truth.
+        messages: The recording.
+        truth: Rows of the source, for the values of cells.
+    """
     path = folder / "known_differences.ndjson"
     if not path.exists():
         return
@@ -314,7 +310,7 @@ def _known_differences(
     }
     rows: dict[tuple[str, str], Mapping[str, str | None]] = {}
     for line in truth:
-        name = _name(line)
+        name = name_of(line)
         pk = _line(name, forms.of_source(name[1], line["row"]), messages)["pk"]
         rows[name[1], _text(pk)] = line["row"]
     for text in path.read_text(encoding="utf-8").splitlines():

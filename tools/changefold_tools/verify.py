@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import yaml
 from rich.console import Console
 
-from changefold_tools import compare
+from changefold_tools import compare, debezium_history, debezium_truth
 from changefold_tools.compare import Judgement
 from changefold_tools.cut_down import CutDown, CutDownChange
 from changefold_tools.debezium_recording import declared_connector
-from changefold_tools.debezium_truth import judge_debezium
+from changefold_tools.debezium_truth import RecordedMessages
 from changefold_tools.export import export_tables
 from changefold_tools.midstream import Midstream, PendingChange
 from changefold_tools.models import update_models, write_models
@@ -308,13 +308,28 @@ def verify(
             for name in ("current", "history")
         }
         if recording.has_other_truth:
-            judgement = judge_debezium(recording.path, built)
+            judgement = _judge_debezium(recording, built)
         else:
             judgement = _judge(recording, built, left)
         for remark in judgement.remarks:
             console.print(remark, highlight=False, markup=False)
         compare.render(judgement.results, console)
         return compare.is_equal(judgement.results)
+
+
+def _judge_debezium(
+    recording: Recording, built: dict[str, list[dict[str, Any]]]
+) -> Judgement:
+    """Compare built tables with a truth as the source of a connector printed it."""
+    messages = RecordedMessages(recording.path)
+    results = debezium_truth.compare_final(recording.folder, messages, built["current"])
+    past = debezium_history.compare_history(
+        recording.folder, messages, built["history"]
+    )
+    remarks = (
+        [] if past else ["history: there is no truth to compare the built one with."]
+    )
+    return Judgement(results + past, remarks)
 
 
 def _judge(

@@ -75,7 +75,7 @@ def test_a_cell_that_is_not_compared_is_counted_and_its_null_is_seen(
     result = compared(corpus, altered(took="1"))
     assert result.is_equal
     assert result.not_compared == {
-        "column took, an interval has another form at the source": 1
+        "cells of took (an interval has another form at the source)": 1
     }
     assert compared(corpus, altered(took=None)).different == 1
 
@@ -234,7 +234,7 @@ def test_a_column_that_was_dropped_is_left_out_where_a_row_is_older(
     corpus.add(change | lsn, "c", fields, key={"id": 2}, after=after)
     result = compared(corpus, OURS)
     assert result.is_equal
-    assert result.not_compared == {"column took, dropped at the source": 1}
+    assert result.not_compared == {"cells of took (dropped at the source)": 1}
 
 
 def test_a_column_that_only_newer_rows_have_is_null_in_the_others(
@@ -253,7 +253,7 @@ def test_the_signal_table_is_named_and_not_compared(tmp_path: Path) -> None:
     )
     assert is_equal(results)
     assert results[1].not_compared == {
-        "rows of the signal table, which the truth lacks": 2
+        "rows of the signal table (the truth has none)": 2
     }
 
 
