@@ -50,7 +50,7 @@ COPY_COLUMN: Final = {"_cdc_copy": "bigint"}
 COPY_KEY: Final = ["_cdc_row_hash", "_cdc_copy"]
 """What identifies a row of such a table."""
 
-_FINE_TIMES: Final = {"NanoTimestamp", "ZonedTimestamp"}
+_FINE_TIMES: Final = {"IsoTimestamp", "NanoTimestamp", "ZonedTimestamp"}
 """Types of Kafka Connect that may have more digits than Spark's timestamps."""
 
 CURRENT_COLUMNS: Final = ("_cdc_op", "_cdc_commit_ts", "_cdc_conversion_failures")
