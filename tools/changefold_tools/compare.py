@@ -32,6 +32,7 @@ from changefold.mysql_types import MySqlType, parse_mysql_type
 
 __all__ = [
     "Difference",
+    "Judgement",
     "KnownDifference",
     "Schemas",
     "TableResult",
@@ -57,6 +58,12 @@ Line = Mapping[str, Any]
 
 ABSENT: Final = "(no such column)"
 """Stands in a difference for a cell whose column one side does not have."""
+
+ANY: Final = "(any value)"
+"""Stands in a known difference for a value whose form is not known here."""
+
+_CUT: Final = "...(truncated)"
+"""Ends a long value of a known difference."""
 
 _SHOWN: Final = 5
 """How many differences of a table are kept for the report."""
@@ -107,6 +114,8 @@ class KnownDifference:
         oracle: The true value. Long ones are JSON text, cut and ``...(truncated)``.
         message: What the messages have instead, as they encode it.
         reason: Why, in one word.
+        actual: What the tables have then; `ANY`: as ``message`` is encoded by its
+            protocol, only its being null is compared.
     """
 
     table: str
@@ -115,22 +124,27 @@ class KnownDifference:
     oracle: str | None
     message: object
     reason: str
+    actual: object = ANY
 
     def lists(self, difference: "Difference") -> bool:
-        """Whether ``difference``, in the listed row and column, is the listed one.
-
-        The encoding of ``message`` depends on the protocol: only its being null is
-        compared.
-        """
+        """Whether ``difference``, in the listed row and column, is the listed one."""
         if self.column is None or difference.kind == "extra":
             return self.column is None and difference.kind == "extra"
         if self.message is None and difference.actual not in (None, ABSENT):
             return False
-        expected = difference.expected
-        if self.oracle is not None and self.oracle.endswith("...(truncated)"):
-            start = self.oracle.removesuffix("...(truncated)")
-            return json.dumps(expected, ensure_ascii=False).startswith(start)
-        return self.oracle == expected
+        return is_listed(self.oracle, difference.expected) and (
+            self.actual == ANY
+            or is_listed(self.actual, difference.actual)
+            or (self.actual is None and difference.actual == ABSENT)
+        )
+
+
+def is_listed(listed: object, value: object) -> bool:
+    """Return whether a value is the one listed, which may be cut JSON text."""
+    if isinstance(listed, str) and listed.endswith(_CUT):
+        start = listed.removesuffix(_CUT)
+        return json.dumps(value, ensure_ascii=False).startswith(start)
+    return listed == value
 
 
 @dataclass(frozen=True)
@@ -195,6 +209,7 @@ class TableResult:
             virtual columns (or added or dropped one).
         stale: Listed differences that did not occur.
         left_out: Virtual columns and how many of their cells were not compared.
+        not_compared: Other cells that were not compared: what and why, and how many.
         reasons: Reasons of the excused cells and rows.
         differences: The first few differences.
     """
@@ -212,6 +227,7 @@ class TableResult:
     only_virtual: int = 0
     stale: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
+    not_compared: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
     differences: list[Difference] = field(default_factory=list)
 
@@ -561,7 +577,9 @@ class _Comparison:
         differences = _row_differences(expected, actual, schema)
         unlisted: list[Difference] = []
         for one in differences:
-            known = self.excuses.find(result.table, expected.row or {}, one)
+            # A key may be listed as the messages have it.
+            row = {**(expected.row or {}), **json.loads(expected.key)}
+            known = self.excuses.find(result.table, row, one)
             if known is None:
                 unlisted.append(one)
             else:
@@ -631,6 +649,19 @@ class Truth:
 
     final: list[dict[str, Any]]
     history: list[dict[str, Any]] | None
+    remarks: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What came of a comparison.
+
+    Attributes:
+        results: A result per kind and table.
+        remarks: What else is to know, a sentence each.
+    """
+
+    results: list[TableResult]
     remarks: list[str] = field(default_factory=list)
 
 
@@ -890,6 +921,8 @@ def _remarks(result: TableResult) -> Iterator[str]:
     name = f"{result.kind} {result.database}.{result.table}"
     for column, count in sorted(result.left_out.items()):
         yield f"{name}: {count} cells of the virtual column {column} were left out."
+    for what, count in sorted(result.not_compared.items()):
+        yield f"{name}: {count} cells were not compared: {what}."
     for reason, count in sorted(result.reasons.items()):
         yield f"{name}: {count} listed differences are excused: {reason}."
     if result.stale:
@@ -905,6 +938,9 @@ def _verdict(results: Sequence[TableResult]) -> str:
         for name in ("excused", "not_carried", "only_virtual")
         if total[name]
     )
+    cells = sum(sum(one.not_compared.values()) for one in results)
+    if cells:
+        aside += f"{', ' if aside else ''}{cells} cells not compared"
     if is_equal(results):
         return f"all {total['equal']} rows equal" + (f" ({aside})" if aside else "")
     wrong = ", ".join(

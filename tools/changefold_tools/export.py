@@ -1,4 +1,7 @@
-"""Writes the built tables as NDJSON with values in MySQL's text form."""
+"""Writes the built tables as NDJSON, with values as texts.
+
+They have MySQL's text form; of a table that Debezium wrote, that of `connect_values`.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from changefold.connect_types import ConnectType
 from changefold.mysql_text import to_mysql_text
-from changefold.mysql_types import MySqlType, parse_mysql_type
 from changefold.wire_forms import SIMPLE, from_wire
+from changefold_tools.connect_text import to_connect_text
 from changefold_tools.models import source_shapes
 from changefold_tools.render import COPY_KEY, model_name
-from changefold_tools.shapes import TableName
+from changefold_tools.shapes import TableName, parse_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -20,7 +24,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Row, SparkSession
 
-    from changefold_tools.shapes import TableShape
+    from changefold.mysql_types import MySqlType
+    from changefold_tools.shapes import SourceType, TableShape
 
 
 @dataclass(frozen=True)
@@ -28,7 +33,7 @@ class _Layout:
     """Columns of the source from one moment on: source name, model column, type."""
 
     since: str
-    columns: list[tuple[str, str, MySqlType]]
+    columns: list[tuple[str, str, SourceType]]
 
 
 def _layouts(shape: TableShape) -> list[_Layout]:
@@ -49,7 +54,7 @@ def _layouts(shape: TableShape) -> list[_Layout]:
                 (
                     column["name"],
                     by_id[f"{version['table_uid']}/{column['column_id']}"],
-                    parse_mysql_type(column["type"], declared=False),
+                    parse_type(column["type"]),
                 )
                 for column in version["columns"]
                 if column["generated"] != "virtual"
@@ -61,20 +66,34 @@ def _layouts(shape: TableShape) -> list[_Layout]:
 
 
 def _image(row: Row, layout: _Layout) -> dict[str, Any]:
-    """The row as MySQL's text protocol shows it."""
+    """The row as texts."""
     failures = row["_cdc_conversion_failures"] or {}
     image: dict[str, Any] = {}
-    for name, column, mysql_type in layout.columns:
-        value = row[column]
-        if value is None:
-            image[name] = _as_wall_clock(failures.get(column), mysql_type)
-            continue
-        if isinstance(value, bytearray):
-            value = bytes(value)
-        if mysql_type.base == "timestamp" and isinstance(value, datetime):
-            value = value.replace(tzinfo=UTC)
-        image[name] = to_mysql_text(value, mysql_type)
+    for name, column, source_type in layout.columns:
+        text = failures.get(column)
+        if not isinstance(source_type, ConnectType):
+            image[name] = _mysql_value(row[column], text, source_type)
+        elif text is not None:
+            # Of a time that is too fine the column has a part.
+            image[name] = text
+        else:
+            image[name] = to_connect_text(row[column], source_type)
     return image
+
+
+def _mysql_value(
+    value: Any,  # of a typed column
+    failed: str | None,
+    mysql_type: MySqlType,
+) -> Any:
+    """A value as MySQL's text protocol shows it."""
+    if value is None:
+        return _as_wall_clock(failed, mysql_type)
+    if isinstance(value, bytearray):
+        value = bytes(value)
+    if mysql_type.base == "timestamp" and isinstance(value, datetime):
+        value = value.replace(tzinfo=UTC)
+    return to_mysql_text(value, mysql_type)
 
 
 def _as_wall_clock(text: str | None, mysql_type: MySqlType) -> str | None:
@@ -101,8 +120,12 @@ def _sorted_rows(
     return ordered.toLocalIterator()
 
 
-def _moment(sequence: str) -> dict[str, int | None]:
-    """The position of a change: commit timestamp, or only its millisecond."""
+def _moment(sequence: str) -> dict[str, Any]:
+    """The position of a change: commit timestamp, its millisecond, or its place."""
+    if "@" in sequence:
+        place = sequence.split("@", maxsplit=1)[0]
+        is_tso = place.isdecimal()
+        return {"commitTs": int(place) if is_tso else None, "sequence": sequence}
     if "." in sequence:
         return {"commitTs": None, "es": int(sequence.split(".", maxsplit=1)[0])}
     return {"commitTs": int(sequence)}

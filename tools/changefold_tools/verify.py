@@ -18,7 +18,10 @@ import yaml
 from rich.console import Console
 
 from changefold_tools import compare
+from changefold_tools.compare import Judgement
 from changefold_tools.cut_down import CutDown, CutDownChange
+from changefold_tools.debezium_recording import declared_connector
+from changefold_tools.debezium_truth import judge_debezium
 from changefold_tools.export import export_tables
 from changefold_tools.midstream import Midstream, PendingChange
 from changefold_tools.models import update_models, write_models
@@ -34,6 +37,10 @@ PROTOCOLS: Final = {
     "canal_json": "ticdc_canal_json",
     "simple_json": "ticdc_simple",
     "simple_avro": "ticdc_simple_avro",
+    "debezium_ticdc": "debezium",
+    "messages.schemas_": "debezium",
+    # Of the official Canal.
+    "messages": "ticdc_canal_json",
 }
 """What the name of a recording begins with, and the protocol that it then holds."""
 
@@ -78,6 +85,12 @@ class Recording:
         )
 
     @property
+    def has_other_truth(self) -> bool:
+        """Whether the truth beside it is in the form of its source, not of TiDB."""
+        is_of_tidb = any(self.folder.glob("schema_final.ndjson*"))
+        return self.protocol == "debezium" and not is_of_tidb
+
+    @property
     def begins_in_the_middle(self) -> bool:
         """Whether the folder has a truth of what the topic shows."""
         return any(self.folder.glob("expected_final_visible.ndjson*"))
@@ -93,6 +106,9 @@ def declared_by(
     recording: Recording, lines: list[str], files: Path
 ) -> list[dict[str, Any]]:
     """Declare the topics of a recording: names and partitions as they occur in it."""
+    if recording.protocol == "debezium":
+        declared = declared_connector(recording.path, lines)
+        return [declared | {"files": [str(files)]}]
     partitions: dict[str, int] = {}
     first_offsets: dict[str, int] = {}
     for line in lines:
@@ -287,50 +303,58 @@ def verify(
         folder = export or Path(name)
         left = build_recording(recording, project, runs=runs, export=folder)
         console.print(f"{recording.folder.name} / {recording.variant}, {runs} run(s)")
-        truth = compare.load_truth(recording.folder)
-        schemas = compare.load_schemas(recording.folder)
-        known = compare.load_known_differences(recording.folder)
         built = {
             name: list(compare.load_ndjson(folder / f"{name}.ndjson"))
             for name in ("current", "history")
         }
-        has_es = any(line["commitTs"] is None for line in built["history"])
-        by: Literal["commitTs", "es"] = "es" if has_es else "commitTs"
-        midstream = None
-        if recording.begins_in_the_middle and not has_es:
-            visible = compare.load_truth(recording.folder, visible=True)
-            midstream = Midstream(visible, truth, built, left.pending, schemas)
-            truth = midstream.truth
-        cut_down = CutDown(truth, built["current"], left.cut_down, schemas)
-        truth, built["current"] = cut_down.truth, cut_down.current
-        results = compare.compare_final(
-            truth.final, built["current"], schemas, known_differences=known
-        )
-        if truth.history is not None:
-            results += compare.compare_history(
-                truth.history, built["history"], schemas, by=by
-            )
-        cut_down.add_to(results)
-        if midstream is not None:
-            midstream.add_to(results)
-        waiting = Counter(
-            f"{change.database}.{change.table}" for change in left.pending
-        )
-        keys_only = Counter(
-            f"{change.database}.{change.table}" for change in left.cut_down
-        )
-        for remark in [
-            *truth.remarks,
-            *(
-                f"pending {table}: {count} changes wait for a schema that no message "
-                "describes."
-                for table, count in waiting.items()
-            ),
-            *(
-                f"quarantined {table}: {count} messages hold the key of a row only."
-                for table, count in keys_only.items()
-            ),
-        ]:
+        if recording.has_other_truth:
+            judgement = judge_debezium(recording.path, built)
+        else:
+            judgement = _judge(recording, built, left)
+        for remark in judgement.remarks:
             console.print(remark, highlight=False, markup=False)
-        compare.render(results, console)
-        return compare.is_equal(results)
+        compare.render(judgement.results, console)
+        return compare.is_equal(judgement.results)
+
+
+def _judge(
+    recording: Recording, built: dict[str, list[dict[str, Any]]], left: NotApplied
+) -> Judgement:
+    """Compare built tables with a truth in MySQL's text form."""
+    truth = compare.load_truth(recording.folder)
+    schemas = compare.load_schemas(recording.folder)
+    known = compare.load_known_differences(recording.folder)
+    has_es = any(line["commitTs"] is None for line in built["history"])
+    by: Literal["commitTs", "es"] = "es" if has_es else "commitTs"
+    midstream = None
+    if recording.begins_in_the_middle and not has_es:
+        visible = compare.load_truth(recording.folder, visible=True)
+        midstream = Midstream(visible, truth, built, left.pending, schemas)
+        truth = midstream.truth
+    cut_down = CutDown(truth, built["current"], left.cut_down, schemas)
+    truth, built["current"] = cut_down.truth, cut_down.current
+    results = compare.compare_final(
+        truth.final, built["current"], schemas, known_differences=known
+    )
+    if truth.history is not None:
+        results += compare.compare_history(
+            truth.history, built["history"], schemas, by=by
+        )
+    cut_down.add_to(results)
+    if midstream is not None:
+        midstream.add_to(results)
+    waiting = Counter(f"{change.database}.{change.table}" for change in left.pending)
+    keys_only = Counter(f"{change.database}.{change.table}" for change in left.cut_down)
+    remarks = [
+        *truth.remarks,
+        *(
+            f"pending {table}: {count} changes wait for a schema that no message "
+            "describes."
+            for table, count in waiting.items()
+        ),
+        *(
+            f"quarantined {table}: {count} messages hold the key of a row only."
+            for table, count in keys_only.items()
+        ),
+    ]
+    return Judgement(results, remarks)

@@ -1,9 +1,12 @@
 """Exported lines show a name as who reads it sees it."""
 
+from datetime import datetime
 from typing import Any
 
-from changefold_tools.export import Handovers
-from changefold_tools.shapes import TableName, TableShape
+import pytest
+
+from changefold_tools.export import Handovers, _image, _Layout, _moment
+from changefold_tools.shapes import TableName, TableShape, parse_type
 
 AT = f"{7:020}"
 
@@ -67,3 +70,49 @@ def test_a_name_that_is_taken_later_shows_no_row_in_between() -> None:
         ]
     )
     assert not handovers.holds(line("a", "1", "D", None), {"id": "1"})
+
+
+@pytest.mark.parametrize(
+    ("sequence", "moment"),
+    [
+        (f"{7:020}", {"commitTs": 7}),
+        (f"{7:013}.{1:020}", {"commitTs": None, "es": 7}),
+        (f"{7:020}@1559729468470", {"commitTs": 7}),
+        (
+            "00000027:00000758:0005.1.00000027:00000758:0003.0001@1559729468470",
+            {"commitTs": None},
+        ),
+    ],
+)
+def test_a_line_of_the_history_tells_its_position(
+    sequence: str, moment: dict[str, Any]
+) -> None:
+    whole = {"sequence": sequence} if "@" in sequence else {}
+    assert _moment(sequence) == moment | whole
+
+
+def test_values_of_a_debezium_table_have_the_texts_that_came() -> None:
+    cells = {
+        "at": datetime(2024, 2, 29, 12, 0, 0, 500),  # noqa: DTZ001 - a wall clock
+        "fine": datetime(2024, 2, 29, 12, 0, 0, 500),  # noqa: DTZ001 - a wall clock
+        "raw": bytearray(b"\xff"),
+        "gone": None,
+    }
+    kept = "2024-02-29 12:00:00.000500100"
+    failures = {"_cdc_conversion_failures": {"fine": kept, "gone": "infinity"}}
+    columns = [
+        (name, name, parse_type(f"connect.{type_}"))
+        for name, type_ in [
+            ("at", "ZonedTimestamp"),
+            ("fine", "NanoTimestamp"),
+            ("raw", "bytes"),
+            ("gone", "Date"),
+        ]
+    ]
+    row = cells | failures
+    assert _image(row, _Layout("", columns)) == {  # type: ignore[arg-type]  # it asks for fields only
+        "at": "2024-02-29 12:00:00.000500Z",
+        "fine": kept,
+        "raw": "\xff",
+        "gone": "infinity",
+    }

@@ -15,10 +15,22 @@ if TYPE_CHECKING:
 
 _RECORD: Final = (
     "topic string, partition int, offset bigint, timestamp bigint, key string, "
-    "key_base64 string, value string, value_base64 string, "
-    "headers array<struct<key: string, value: string>>"
+    "key_base64 string, value string, value_base64 string, headers string"
 )
 """A line of a recording: the Kafka record as JSON, bytes as text or as base64."""
+
+_PAIRS: Final = "from_json(record.headers, 'array<array<string>>')"
+_OBJECTS: Final = (
+    "from_json(record.headers, 'array<struct<key: string, value: string>>')"
+)
+_HEADERS: Final = (
+    "if(record.headers like '[[%', "
+    f"transform({_PAIRS}, header -> named_struct('key', header[0], "
+    "'value', encode(header[1], 'UTF-8'))), "
+    f"transform({_OBJECTS}, header -> named_struct('key', header.key, "
+    "'value', encode(header.value, 'UTF-8'))))"
+)
+"""Headers of a record, written as pairs or as objects."""
 
 _ENDINGS: Final = {
     "ndjson": "text",
@@ -156,8 +168,7 @@ def _from_lines(spark: SparkSession, paths: list[str]) -> DataFrame:
         "timestamp_millis(record.timestamp) as timestamp",
         "coalesce(encode(record.key, 'UTF-8'), unbase64(record.key_base64)) as key",
         "coalesce(encode(record.value, 'UTF-8'), unbase64(record.value_base64)) as value",
-        "transform(record.headers, header -> named_struct('key', header.key, "
-        "'value', encode(header.value, 'UTF-8'))) as headers",
+        f"{_HEADERS} as headers",
         "landed_from",
     )
 

@@ -1,0 +1,93 @@
+"""Typed values of a column as the text that `connect_values` writes for its type.
+
+The inverse of what the models do with a message's texts. A value that its Spark type can
+not hold is not here: its text lies in ``_cdc_conversion_failures``.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from changefold.connect_types import ConnectType
+
+__all__ = ["to_connect_text"]
+
+_NANO: Final = frozenset({"NanoTimestamp", "NanoTime"})
+_SINGLE: Final = frozenset({"float", "float32"})
+_WHOLE: Final = frozenset({"int8", "int16", "int32", "int64", "uint64", "Year"})
+
+
+def to_connect_text(value: object, type_: ConnectType) -> str | None:
+    """Return the text of a value.
+
+    Args:
+        value: What was read from a built table: ``int``, ``Decimal``, ``float``,
+            ``bool``, ``str``, ``date``, ``datetime``, bytes. A ``str`` is a text
+            already; a ``datetime`` is a wall clock, of an instant that of UTC.
+        type_: The type of the column when the value was written.
+
+    Returns:
+        The text; ``None`` for null.
+
+    Raises:
+        TypeError: If a value of this Python type can not be in such a column.
+    """
+    match value:
+        case None | str():
+            text = value
+        case bool():
+            text = "true" if value else "false"
+        case bytes() | bytearray():
+            text = bytes(value).decode("latin-1")
+        case dt.datetime():
+            text = _moment(value, type_)
+        case dt.date():
+            text = _day(value)
+        case int():
+            text = _digits(Decimal(value), type_)
+        case Decimal():
+            text = _digits(value, type_)
+        case float():
+            text = _number(value, type_)
+        case _:
+            raise TypeError(
+                f"Expected a value of `{type_}`, got `{type(value).__name__}`"
+            )
+    return text
+
+
+def _digits(value: Decimal, type_: ConnectType) -> str:
+    text = f"{value:f}"
+    if type_.base == "Decimal" and type_.scale is not None and type_.scale >= 0:
+        # The column may hold more, if the scale was another before.
+        whole, _, fraction = text.partition(".")
+        fraction = fraction.rstrip("0").ljust(type_.scale, "0")
+        return f"{whole}.{fraction}" if fraction else whole
+    if type_.base in _WHOLE and "." in text:
+        return text.rstrip("0").rstrip(".")
+    return text
+
+
+_WORDS: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+
+
+def _number(value: float, type_: ConnectType) -> str:
+    text = str(np.float32(value)) if type_.base in _SINGLE else repr(value)
+    return _WORDS.get(text, text)
+
+
+def _day(value: dt.date) -> str:
+    # strftime("%Y") does not pad years below 1000 on every platform.
+    return f"{value.year:04}-{value.month:02}-{value.day:02}"
+
+
+def _moment(value: dt.datetime, type_: ConnectType) -> str:
+    text = f"{_day(value)} {value:%H:%M:%S}.{value.microsecond:06}"
+    if type_.base == "ZonedTimestamp":
+        return text + "Z"
+    return text + "000" if type_.base in _NANO else text
