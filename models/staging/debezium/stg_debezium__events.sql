@@ -19,8 +19,7 @@ located as (
 
     select
         *,
-        concat_ws('.', message.source_database, message.source_schema)
-            as source_database,
+        {{ debezium_database('message', 'declared_databases') }} as source_database,
         {{ debezium_sequence('message', 'kafka_offset') }} as change_sequence,
         {{ debezium_event_kind('message') }} as event_kind
     from parsed
