@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Messages(NamedTuple):
-    """A cached view of messages with the column ``value``."""
+    """A cached view of messages with the columns ``key`` and ``value``."""
 
     view: str
     rows: int
@@ -41,17 +41,29 @@ def open_session() -> SparkSession:
     return spark
 
 
-def load(spark: SparkSession, view: str, values: Sequence[bytes]) -> Messages:
+def load(
+    spark: SparkSession,
+    view: str,
+    values: Sequence[bytes],
+    keys: Sequence[bytes] | None = None,
+) -> Messages:
     """Put messages into a cached view.
 
     Args:
         spark: The session.
         view: Name of the view.
         values: The messages.
+        keys: Their keys; none by default.
     """
     import pyarrow as pa
 
-    table = pa.table({"value": pa.array(values, pa.binary())})
+    table = pa.table(
+        {
+            "key": pa.nulls(len(values)) if keys is None else pa.array(keys),
+            "value": pa.array(values, pa.binary()),
+        },
+        pa.schema({"key": pa.binary(), "value": pa.binary()}),
+    )
     frame = spark.createDataFrame(table).repartition(4).cache()
     frame.createOrReplaceTempView(view)
     return Messages(view, frame.count(), sum(map(len, values)) // len(values))

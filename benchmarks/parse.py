@@ -49,6 +49,25 @@ SIMPLE_TYPE: Final = (
 """The same for the Simple protocol; the schema of a table stays JSON."""
 
 
+_DEBEZIUM_ROW: Final = (
+    "struct<id: bigint, customer_id: bigint, status: string, total: string, "
+    "currency: string, note: string, created_at: bigint, updated_at: string, "
+    "quantity: int, weight: double>"
+)
+
+_DEBEZIUM_SOURCE: Final = (
+    "struct<connector: string, name: string, ts_ms: bigint, snapshot: string, "
+    "db: string, schema: string, table: string, change_lsn: string, "
+    "commit_lsn: string, event_serial_no: bigint>"
+)
+
+DEBEZIUM_TYPE: Final = (
+    f"before {_DEBEZIUM_ROW}, after {_DEBEZIUM_ROW}, source {_DEBEZIUM_SOURCE}, "
+    "op string, ts_ms bigint"
+)
+"""The same for Debezium; a decimal stays base64, the key is not read."""
+
+
 def main() -> None:
     """Print the rates protocol by protocol, and their ratios, run by run."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -71,6 +90,19 @@ def main() -> None:
         ["parse_ticdc_simple(value)", from_json(SIMPLE_TYPE)],
         options.runs,
     )
+    for schemas in (False, True):
+        pairs = list(topic.debezium_messages(canal, schemas=schemas))
+        keys, values = [key for key, _ in pairs], [value for _, value in pairs]
+        view = "debezium_with_schemas" if schemas else "debezium_without_schemas"
+        loaded = messages_session.load(spark, view, values, keys)
+        native = f"payload struct<{DEBEZIUM_TYPE}>" if schemas else DEBEZIUM_TYPE
+        for types in ["null"] if schemas else ["null", f"'{topic.DEBEZIUM_TYPES}'"]:
+            compare(
+                spark,
+                loaded,
+                [f"parse_debezium(key, value, {types})", from_json(native)],
+                options.runs,
+            )
     values = [topic.simple_avro(topic.as_simple(value)) for value in canal]
     compare(
         spark,

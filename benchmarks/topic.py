@@ -2,13 +2,17 @@
 
 Inserts, updates, deletes and re-inserts with consistent keys, 5 % sent twice, a
 watermark on every partition each second, three partitions. In Canal-JSON, and the same
-messages in the Simple protocol.
+messages in the Simple protocol; and the same changes as Debezium's connector for SQL
+Server sends them.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import random
+from datetime import UTC, datetime
+from decimal import Decimal
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +21,7 @@ import fastavro
 from changefold.simple_avro import SCHEMA
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 PARTITIONS: Final = 3
@@ -274,6 +278,175 @@ def _avro_value(column: str, value: Any) -> Any:
     if kind in {"bigint", "int"}:
         return int(value)
     return float(value) if kind == "double" else value
+
+
+_DEBEZIUM_COLUMNS: Final = (
+    {"type": "int64", "optional": False, "field": "id"},
+    {"type": "int64", "optional": False, "field": "customer_id"},
+    {"type": "string", "optional": False, "field": "status"},
+    {
+        "type": "bytes",
+        "optional": False,
+        "name": "org.apache.kafka.connect.data.Decimal",
+        "version": 1,
+        "parameters": {"scale": "2", "connect.decimal.precision": "14"},
+        "field": "total",
+    },
+    {"type": "string", "optional": True, "field": "currency"},
+    {"type": "string", "optional": True, "field": "note"},
+    {
+        "type": "int64",
+        "optional": False,
+        "name": "io.debezium.time.MicroTimestamp",
+        "version": 1,
+        "field": "created_at",
+    },
+    {
+        "type": "string",
+        "optional": False,
+        "name": "io.debezium.time.ZonedTimestamp",
+        "version": 1,
+        "field": "updated_at",
+    },
+    {"type": "int32", "optional": True, "field": "quantity"},
+    {"type": "double", "optional": True, "field": "weight"},
+)
+
+DEBEZIUM_TYPES: Final = json.dumps(
+    {
+        "bench.dbo.orders": {
+            "id": "connect.int64",
+            "customer_id": "connect.int64",
+            "status": "connect.string",
+            "total": "connect.Decimal(14,2)",
+            "currency": "connect.string",
+            "note": "connect.string",
+            "created_at": "connect.MicroTimestamp",
+            "updated_at": "connect.ZonedTimestamp",
+            "quantity": "connect.int32",
+            "weight": "connect.double",
+        }
+    }
+)
+"""What to declare, so that messages without a schema are read as those with one."""
+
+
+def _struct(name: str, field: str | None, fields: Any) -> dict[str, Any]:
+    schema = {"type": "struct", "fields": fields, "optional": field is not None}
+    schema |= {"name": f"server1.bench.dbo.orders.{name}"}
+    return schema if field is None else schema | {"field": field}
+
+
+def _fields(type_: str, *names: str) -> list[dict[str, Any]]:
+    return [{"type": type_, "optional": True, "field": name} for name in names]
+
+
+_DEBEZIUM_SCHEMA: Final = _struct(
+    "Envelope",
+    None,
+    [
+        _struct("Value", "before", _DEBEZIUM_COLUMNS),
+        _struct("Value", "after", _DEBEZIUM_COLUMNS),
+        {
+            "type": "struct",
+            "fields": [
+                *_fields("string", "version", "connector", "name"),
+                *_fields("int64", "ts_ms"),
+                *_fields("string", "snapshot", "db", "sequence"),
+                *_fields("int64", "ts_us", "ts_ns"),
+                *_fields("string", "schema", "table", "change_lsn", "commit_lsn"),
+                *_fields("int64", "event_serial_no"),
+            ],
+            "optional": False,
+            "name": "io.debezium.connector.sqlserver.Source",
+            "version": 1,
+            "field": "source",
+        },
+        *_fields("string", "op"),
+        *_fields("int64", "ts_ms", "ts_us", "ts_ns"),
+        {
+            "type": "struct",
+            "fields": [
+                *_fields("string", "id"),
+                *_fields("int64", "total_order", "data_collection_order"),
+            ],
+            "optional": True,
+            "name": "event.block",
+            "version": 1,
+            "field": "transaction",
+        },
+    ],
+)
+
+
+def debezium_messages(
+    values: Iterable[str], *, schemas: bool
+) -> Iterator[tuple[bytes, bytes]]:
+    """Yield keys and values of the row changes of the topic, as SQL Server's.
+
+    Args:
+        values: The messages in Canal-JSON.
+        schemas: Whether each message brings its schema.
+    """
+    head = f'{{"schema":{_dump(_DEBEZIUM_SCHEMA)},"payload":'
+    key_schema = _struct("Key", None, _DEBEZIUM_COLUMNS[:1]) | {"optional": False}
+    key_head = f'{{"schema":{_dump(key_schema)},"payload":'
+    for number, value in enumerate(values):
+        canal = json.loads(value)
+        if canal["isDdl"] or canal["type"] == "TIDB_WATERMARK":
+            continue
+        payload = _dump(_debezium_payload(canal, number))
+        key = _dump({"id": int(canal["data"][0]["id"])})
+        if schemas:
+            payload, key = f"{head}{payload}}}", f"{key_head}{key}}}"
+        yield key.encode(), payload.encode()
+
+
+def _debezium_payload(canal: dict[str, Any], number: int) -> dict[str, Any]:
+    [row] = map(_debezium_row, canal["data"])
+    op = {"INSERT": "c", "UPDATE": "u", "DELETE": "d"}[canal["type"]]
+    before = _debezium_row(canal["old"][0]) if op == "u" else None
+    ms = canal["es"]
+    return {
+        "before": row if op == "d" else before,
+        "after": None if op == "d" else row,
+        "source": {
+            "version": "3.5.0.Final",
+            "connector": "sqlserver",
+            "name": "server1",
+            "ts_ms": ms,
+            "snapshot": "false",
+            "db": "bench",
+            "sequence": None,
+            "ts_us": ms * 1000,
+            "ts_ns": ms * 1_000_000,
+            "schema": "dbo",
+            "table": "orders",
+            "change_lsn": f"00000027:{number:08x}:0003",
+            "commit_lsn": f"00000027:{number:08x}:0005",
+            "event_serial_no": 2 if op == "u" else 1,
+        },
+        "op": op,
+        "ts_ms": ms + 800,
+        "ts_us": ms * 1000 + 800_123,
+        "ts_ns": ms * 1_000_000 + 800_123_456,
+        "transaction": None,
+    }
+
+
+def _debezium_row(row: dict[str, str | None]) -> dict[str, Any]:
+    unscaled = int(Decimal(row["total"] or 0).scaleb(2))
+    octets = unscaled.to_bytes(unscaled.bit_length() // 8 + 1, "big", signed=True)
+    created_at = datetime.fromisoformat(f"{row['created_at']}+00:00").astimezone(UTC)
+    return row | {
+        "id": int(row["id"] or 0),
+        "customer_id": int(row["customer_id"] or 0),
+        "total": base64.b64encode(octets).decode(),
+        "created_at": int(created_at.timestamp()) * 1_000_000,
+        "updated_at": f"{row['updated_at']}Z".replace(" ", "T"),
+        "quantity": int(row["quantity"] or 0),
+        "weight": float(row["weight"] or 0),
+    }
 
 
 def write_topic(path: Path, count: int, seed: int = 1) -> int:

@@ -3,7 +3,7 @@
 
     Returns:
         A list of mappings: name, protocol, files, partitions, time_zone, is_gapless,
-        pending_holds_cut, snapshots, types, pattern.
+        pending_holds_cut, snapshots, types, pattern, databases.
 
     Raises:
         A compiler error that names the var and the topic.
@@ -11,7 +11,7 @@
 {% macro declared_topics() %}
     {%- set protocols = ['ticdc_canal_json', 'ticdc_simple', 'ticdc_simple_avro', 'debezium'] -%}
     {%- set keys = ['name', 'protocol', 'files', 'table', 'partitions', 'time_zone', 'is_gapless',
-        'pending_holds_cut', 'snapshots', 'types', 'pattern'] -%}
+        'pending_holds_cut', 'snapshots', 'types', 'pattern', 'databases'] -%}
     {%- set topics = [] -%}
     {%- for given in var('topics') -%}
         {%- set named = "var `topics`: topic `" ~ given.name ~ "`: " -%}
@@ -56,6 +56,14 @@
                 ~ " their types, got `" ~ table ~ ": " ~ types ~ "`"
             ) }}
         {%- endfor -%}
+        {%- if given.databases and (
+            given.protocol != 'debezium' or given.databases is not mapping
+        ) -%}
+            {{ exceptions.raise_compiler_error(
+                named ~ "expected `databases`, of the protocol debezium only, to map names"
+                ~ " such as `testDB.dbo` to those to use here, got `" ~ given.databases ~ "`"
+            ) }}
+        {%- endif -%}
         {%- set files = [given.files] if given.files is string else given.files or [] -%}
         {%- do topics.append({
             'name': given.name,
@@ -68,6 +76,7 @@
             'snapshots': given.snapshots or {},
             'types': given.types or {},
             'pattern': given.pattern or '',
+            'databases': given.databases or {},
         }) -%}
     {%- endfor -%}
     {{ return(topics) }}

@@ -6,8 +6,8 @@
 
     Returns:
         A `select`: kafka_topic, record_topic, kafka_partition, kafka_offset,
-        kafka_timestamp, of Debezium key and declared_types (JSON: what the topic declares
-        as `types`), value, batch_id (null where another tool fills the raw table). No
+        kafka_timestamp, of Debezium key, declared_types (JSON: what the topic declares
+        as `types`) and declared_databases, value, batch_id (null where another tool fills the raw table). No
         row, if the var `topics` has no topic of the protocol.
 #}
 {% macro raw_messages(protocol) -%}
@@ -23,6 +23,7 @@
         {%- if protocol == 'debezium' %}
         key,
         {{ sql_text(tojson(topic.types)) if topic.types else 'cast(null as string)' }} as declared_types,
+        {{ declared_databases(topic) }} as declared_databases,
         {%- endif %}
         value,
         {{ 'batch_id' if topic.files else 'cast(null as bigint) as batch_id' }}
@@ -41,6 +42,7 @@
         {%- if protocol == 'debezium' %}
         cast(null as binary) as key,
         cast(null as string) as declared_types,
+        cast(null as map<string, string>) as declared_databases,
         {%- endif %}
         cast(null as binary) as value,
         cast(null as bigint) as batch_id
@@ -64,4 +66,25 @@
 #}
 {% macro record_topic(topic) -%}
     {{ return('topic' if topic.pattern else sql_text(topic.name)) }}
+{%- endmacro %}
+
+
+{#
+    The names that a topic gives to databases.
+
+    Arguments:
+        topic: mapping of `declared_topics`.
+
+    Returns:
+        An expression of type map<string, string>, from the name at the source; null
+        without one.
+#}
+{% macro declared_databases(topic) -%}
+    {%- set names = [] -%}
+    {%- for database, name in topic.databases.items() -%}
+        {%- do names.append(sql_text(database) ~ ', ' ~ sql_text(name)) -%}
+    {%- endfor -%}
+    {{ return(
+        'map(' ~ names | join(', ') ~ ')' if names else 'cast(null as map<string, string>)'
+    ) }}
 {%- endmacro %}

@@ -22,6 +22,28 @@
 
 
 {#
+    The database of an event, with the schema if the connector has schemas, or as the topic
+    calls it.
+
+    Arguments:
+        message: name of what `parse_debezium` returned.
+        names: expression, a map from the name at the source, or null.
+
+    Returns:
+        An expression of type string.
+#}
+{% macro debezium_database(message, names) -%}
+    coalesce(
+        try_element_at(
+            {{ names }},
+            concat_ws('.', {{ message }}.source_database, {{ message }}.source_schema)
+        ),
+        concat_ws('.', {{ message }}.source_database, {{ message }}.source_schema)
+    )
+{%- endmacro %}
+
+
+{#
     The one value by which the changes of a Debezium source are ordered.
 
     The position in the source's log, then `@` and the milliseconds of the commit, which

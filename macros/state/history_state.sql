@@ -228,9 +228,10 @@
         {%- do passes.append(row) -%}
     {%- endfor -%}
     {%- set sequences = [] -%}
-    {%- for row in passes if not loop.first and row.is_complete
-        and not passes[loop.index0 - 1].is_complete -%}
-        {%- do sequences.append(row.first_sequence) -%}
+    {%- for row in passes[1:] -%}
+        {%- if row.is_complete and not passes[loop.index0].is_complete -%}
+            {%- do sequences.append(row.first_sequence) -%}
+        {%- endif -%}
     {%- endfor -%}
     {{ return(sequences) }}
 {% endmacro %}

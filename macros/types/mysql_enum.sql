@@ -1,6 +1,6 @@
 {#
     An ENUM column: the message carries the number of the member, from 1; 0 is MySQL's
-    value for what was no member, the empty text.
+    value for what was no member, the empty text. Debezium sends the name.
 
     Arguments:
         value: expression, the number as text.
@@ -17,6 +17,9 @@
         {{ exceptions.raise_compiler_error(
             "`mysql_enum`: expected a list of names in `members`, got " ~ members
         ) }}
+    {%- endif -%}
+    {%- if wire_form() == 'connect' -%}
+        {{ return(value) }}
     {%- endif -%}
     try_element_at(
         array('', {% for member in members %}{{ sql_text(member) }}{{ ', ' if not loop.last }}{% endfor %}),

@@ -1,5 +1,6 @@
 {#
     A SET column: the message carries a bit mask, the first member in the lowest bit.
+    Debezium sends the names.
 
     Arguments:
         value: expression, the unsigned number as text, up to 64 bits.
@@ -17,6 +18,9 @@
         {{ exceptions.raise_compiler_error(
             "`mysql_set`: expected a list of names in `members`, got " ~ members
         ) }}
+    {%- endif -%}
+    {%- if wire_form() == 'connect' -%}
+        {{ return(value) }}
     {%- endif -%}
     if(
         try_cast({{ value }} as decimal(20, 0)) < {{ 2 ** (members | length) }}BD,

@@ -1,7 +1,7 @@
 {#
     A TIMESTAMP column: an instant, which Canal-JSON writes as a wall clock in the time
-    zone of the changefeed without saying which, and TiCDC's Simple protocol as an object
-    with the zone. Null for zero dates.
+    zone of the changefeed without saying which, TiCDC's Simple protocol as an object
+    with the zone, and Debezium in UTC. Null for zero dates.
 
     Arguments:
         value: expression, the column's text.
@@ -11,7 +11,9 @@
         An expression of type timestamp.
 #}
 {% macro mysql_timestamp(value, topic) -%}
-    {%- if wire_form() == 'simple' -%}
+    {%- if wire_form() == 'connect' -%}
+        {{ return('try_cast(' ~ value ~ ' as timestamp)') }}
+    {%- elif wire_form() == 'simple' -%}
         {{ return(
             "try_cast(concat_ws(' ', get_json_object(" ~ value ~ ", '$.value'),"
             ~ " get_json_object(" ~ value ~ ", '$.location')) as timestamp)"

@@ -1,12 +1,18 @@
 {#
-    How the messages of the model's topic write bytes and instants.
+    How the messages of the model's topic write values that have several forms.
 
     Returns:
-        `canal` (characters, wall clock) or `simple` (base64, object with the zone).
+        `canal` (bytes as characters, instants as wall clock, members as numbers),
+        `simple` (base64, object with the zone, numbers) or `connect` (characters, UTC,
+        names; BIT as binary digits).
 #}
 {% macro wire_form() -%}
     {%- set topic = topic_of_model() -%}
-    {{ return('simple' if topic and topic.protocol.startswith('ticdc_simple') else 'canal') }}
+    {%- set protocol = topic.protocol if topic else '' -%}
+    {%- if protocol == 'debezium' -%}
+        {{ return('connect') }}
+    {%- endif -%}
+    {{ return('simple' if protocol.startswith('ticdc_simple') else 'canal') }}
 {%- endmacro %}
 
 
@@ -15,17 +21,31 @@
 
     Arguments:
         text: the value, as Canal-JSON writes it.
-        kind: `bytes` or `timestamp`, which protocols write in different forms.
+        kind: `bytes`, `timestamp`, `enum`, `set` or `bit`, which protocols write in
+            different forms.
+        members: of `enum` and `set`: list of the members' names, in order.
 
     Returns:
         An expression of type string.
 #}
-{% macro default_text(text, kind) -%}
-    {%- if wire_form() != 'simple' -%}
-        {{ return(sql_text(text)) }}
-    {%- endif -%}
-    {%- if kind == 'bytes' -%}
+{% macro default_text(text, kind, members=[]) -%}
+    {%- set form = wire_form() -%}
+    {%- if form == 'simple' and kind == 'bytes' -%}
         {{ return("base64(encode(" ~ sql_text(text) ~ ", 'ISO-8859-1'))") }}
+    {%- elif form == 'simple' and kind == 'timestamp' -%}
+        {{ return(sql_text(tojson({'location': topic_of_model().time_zone, 'value': text}))) }}
+    {%- elif form == 'connect' and kind == 'timestamp' -%}
+        {{ return(sql_text(text ~ ' ' ~ topic_of_model().time_zone)) }}
+    {%- elif form == 'connect' and kind == 'enum' -%}
+        {{ return(sql_text(([''] + members)[text | int])) }}
+    {%- elif form == 'connect' and kind == 'set' -%}
+        {%- set chosen = [] -%}
+        {%- for member in members if (text | int) // 2 ** loop.index0 % 2 -%}
+            {%- do chosen.append(member) -%}
+        {%- endfor -%}
+        {{ return(sql_text(chosen | join(','))) }}
+    {%- elif form == 'connect' and kind == 'bit' -%}
+        {{ return("conv(" ~ sql_text(text) ~ ", 10, 2)") }}
     {%- endif -%}
-    {{ return(sql_text(tojson({'location': topic_of_model().time_zone, 'value': text}))) }}
+    {{ return(sql_text(text)) }}
 {%- endmacro %}

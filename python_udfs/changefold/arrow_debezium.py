@@ -24,15 +24,16 @@ import pyarrow.compute as pc
 
 from changefold.batch_decoder import ERROR_TYPE, as_row
 from changefold.connect_batches import RowBatch, RowContext, RowGroup
-from changefold.connect_values import UNAVAILABLE, RowShape
+from changefold.connect_values import UNAVAILABLE, RowShape, undeclared
 from changefold.debezium import (
+    column_types,
     cut_part,
-    given_columns,
     key_schema,
     read_debezium,
     value_schema,
 )
 from changefold.debezium_sources import CONSTANTS, SourceBatch
+from changefold.declared_types import declared_shape, read_types
 from changefold.errors import CdcDecodeError
 from changefold.json_documents import JsonDocuments
 from changefold.json_layouts import Layouts, Objects, Signatures, group_by
@@ -57,8 +58,7 @@ DEBEZIUM_TYPE: Final = pa.struct(
         pa.field("after", pa.string()),
         pa.field("unavailable_columns", pa.string()),
         pa.field("is_typed", pa.bool_(), nullable=False),
-        pa.field("columns", pa.string()),
-        pa.field("columns_fingerprint", pa.string()),
+        pa.field("column_types", pa.string()),
         pa.field("snapshot", pa.string()),
         pa.field("is_snapshot", pa.bool_(), nullable=False),
         pa.field("change_sequence", pa.string()),
@@ -82,47 +82,73 @@ DEBEZIUM_TYPE: Final = pa.struct(
         pa.field("error", ERROR_TYPE),
     ]
 )
-"""Type of what `parse_batch` returns; `debezium.DebeziumMessage` describes the fields.
-
-With one difference: of the valid messages of a batch with one `columns_fingerprint`, the
-first has the `columns`, the others null. They are longer than most rows."""
+"""Type of what `parse_batch` returns; `debezium.DebeziumMessage` describes the fields."""
 
 
 def parse_batch(
-    keys: pa.Array, values: pa.Array, columns: pa.Array | None = None
+    keys: pa.Array, values: pa.Array, types: pa.Array | None = None
 ) -> pa.StructArray:
     """Decode messages. A bad one becomes an ``invalid`` row, never an exception.
 
     Args:
         keys: The keys of Kafka records, of type binary or one that Arrow casts to it.
         values: Their values, of such a type too.
-        columns: What their columns are if they do not say, as in `read_debezium`.
+        types: The declared types, as in `read_debezium`: most often one text for all.
 
     Returns:
         One struct of type `DEBEZIUM_TYPE` per record, in the same order.
+
+    Raises:
+        ValueError: If the declared types are wrong.
     """
     keys, values = keys.cast(pa.binary()), values.cast(pa.binary())
-    columns = pa.nulls(len(values)) if columns is None else columns
-    columns = columns.cast(pa.string())
+    types = pa.nulls(len(values)) if types is None else types
+    declared = _distinct(types.cast(pa.string()))
+    for text in declared.texts:
+        read_types(text)
     if keys.nbytes + values.nbytes > _MAX_BATCH_BYTES:
-        recognised = _Recognised(keys[:0], values[:0], columns[:0])
+        recognised = _Recognised(keys[:0], values[:0], declared)
     else:
-        recognised = _Recognised(keys, values, columns)
+        recognised = _Recognised(keys, values, declared)
     left = np.delete(np.arange(len(values)), recognised.places())
     chosen = pa.array(left)
     rows = [
-        as_row(read_debezium(key, value, text))
-        for key, value, text in zip(
+        as_row(read_debezium(key, value, declared.texts[text_id]))
+        for key, value, text_id in zip(
             keys.take(chosen).to_pylist(),
             values.take(chosen).to_pylist(),
-            columns.take(chosen).to_pylist(),
+            declared.ids[left].tolist(),
             strict=True,
         )
     ]
-    _describe_once(recognised, left, rows)
     parsed = pa.array(rows, DEBEZIUM_TYPE)
     pieces = [*recognised.pieces, _Piece(left, dict(_fields(parsed)))]
     return _in_order([piece for piece in pieces if len(piece.places)])
+
+
+class _Texts(NamedTuple):
+    """The texts of an array.
+
+    Attributes:
+        texts: The different ones.
+        ids: Which of them each value has.
+    """
+
+    texts: list[str | None]
+    ids: Places
+
+
+def _distinct(texts: pa.StringArray) -> _Texts:
+    """Number the texts: a comparison is enough where all are the same."""
+    if texts.null_count == len(texts):
+        return _Texts([None], np.zeros(len(texts), np.int64))
+    first = texts[0]
+    if not texts.null_count and pc.all(pc.equal(texts, first)).as_py():
+        return _Texts([first.as_py()], np.zeros(len(texts), np.int64))
+    encoded = texts.dictionary_encode("encode")
+    return _Texts(
+        encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64)
+    )
 
 
 class _Piece(NamedTuple):
@@ -159,22 +185,6 @@ def _in_order(pieces: list[_Piece]) -> pa.StructArray:
         ]
         arrays.append(pa.concat_arrays(filled).take(order))
     return pa.StructArray.from_arrays(arrays, fields=list(DEBEZIUM_TYPE))
-
-
-def _describe_once(
-    recognised: "_Recognised", left: Places, rows: list[dict[str, Any]]
-) -> None:
-    """Leave `columns` only in the first valid message of each fingerprint."""
-    first: dict[str, int] = dict(recognised.first_places)
-    for place, row in zip(left.tolist(), rows, strict=True):
-        fingerprint = row["columns_fingerprint"]
-        if fingerprint is not None and row["error"] is None:
-            first[fingerprint] = min(place, first.get(fingerprint, place))
-    for place, row in zip(left.tolist(), rows, strict=True):
-        fingerprint = row["columns_fingerprint"]
-        if fingerprint is not None and place > first.get(fingerprint, place):
-            row["columns"] = None
-    recognised.describe(first)
 
 
 # ------------------------------------------------------------------------ schemas
@@ -238,14 +248,30 @@ class _Shapes(NamedTuple):
     """How the rows of some messages are read.
 
     Attributes:
-        before: The columns of the row before; ``None`` if they are not known.
+        before: The columns of the row before.
         after: Those of the row after.
         of_row: Those of the message.
+        is_typed: Whether they are known.
     """
 
-    before: RowShape | None = None
-    after: RowShape | None = None
-    of_row: RowShape | None = None
+    before: RowShape
+    after: RowShape
+    of_row: RowShape
+    is_typed: bool
+
+    def contexts(self) -> list[RowContext | None]:
+        """Return how a row before, a row after and a key without schema are read."""
+        return [
+            RowContext(self.before, self.before.other is None, nulls=True),
+            RowContext(self.after, self.after.other is None),
+            RowContext(self.of_row, is_strict=False),
+        ]
+
+
+_UNKNOWN_SHAPE: Final = undeclared(UNAVAILABLE)
+_UNDECLARED: Final = _Shapes(
+    _UNKNOWN_SHAPE, _UNKNOWN_SHAPE, _UNKNOWN_SHAPE, is_typed=False
+)
 
 
 def _shapes_of_schema(schema: bytes) -> _Shapes | None:
@@ -255,34 +281,23 @@ def _shapes_of_schema(schema: bytes) -> _Shapes | None:
         return None
     before, after = shapes.get("before"), shapes.get("after")
     of_row = after or before
-    return None if of_row is None else _Shapes(before, after, of_row)
-
-
-def _shapes_of_columns(text: str) -> _Shapes | None:
-    try:
-        shape = given_columns(text, UNAVAILABLE)
-    except CdcDecodeError:
+    if of_row is None:
         return None
-    return _Shapes(shape, shape, shape)
+    return _Shapes(
+        before or _UNKNOWN_SHAPE, after or _UNKNOWN_SHAPE, of_row, is_typed=True
+    )
+
+
+def _shapes_of_table(text: str | None, table: str) -> _Shapes:
+    shape = declared_shape(text, table, UNAVAILABLE)
+    return _UNDECLARED if shape is None else _Shapes(shape, shape, shape, is_typed=True)
 
 
 def _key_context(schema: bytes) -> RowContext | None:
     try:
-        return RowContext(key_schema(schema, UNAVAILABLE))
+        return RowContext(key_schema(schema, UNAVAILABLE), is_strict=True)
     except CdcDecodeError:
         return None
-
-
-def _row_contexts(shapes: _Shapes | None) -> list[RowContext | None]:
-    """Return how a row before, a row after and a key without a schema are read."""
-    if shapes is None:
-        return [None, None, None]
-    before, after, of_row = shapes
-    return [
-        RowContext(before, before is not None and before.is_strict, nulls=True),
-        RowContext(after, after is not None and after.is_strict),
-        RowContext(of_row, is_strict=False),
-    ]
 
 
 # -------------------------------------------------------------------- recognition
@@ -309,16 +324,14 @@ class _Recognised:
     """The messages of a batch that are decoded together.
 
     Attributes:
-        pieces: These messages, without `columns`.
-        first_places: The first of them by its fingerprint.
+        pieces: These messages.
     """
 
     def __init__(
-        self, keys: pa.BinaryArray, values: pa.BinaryArray, columns: pa.StringArray
+        self, keys: pa.BinaryArray, values: pa.BinaryArray, declared: _Texts
     ) -> None:
         self._count = len(values)
         self.pieces: list[_Piece] = []
-        self.first_places: dict[str, int] = {}
         self._value_payloads, self._key_payloads = _Payloads(values), _Payloads(keys)
         self._documents = JsonDocuments(
             [self._value_payloads.pieces, self._key_payloads.pieces]
@@ -326,9 +339,12 @@ class _Recognised:
         self._has_value: Flags = ~_is_null(values)
         self._has_key: Flags = ~_is_null(keys)
         self._signatures = Signatures(self._documents)
-        self._read_contexts(columns)
+        self._read_schemas()
         self._find_envelopes()
         self._find_keys()
+        self._read_sources()
+        self._find_declared(declared)
+        self._read_contexts()
         self._read_rows()
         self._add_tombstones()
         self._add_changes()
@@ -339,44 +355,43 @@ class _Recognised:
             [np.empty(0, np.int64), *(piece.places for piece in self.pieces)]
         )
 
-    def describe(self, first: dict[str, int]) -> None:
-        """Fill in `columns`: in the first message of each fingerprint."""
-        by_place = {
-            place: shapes.of_row.description
-            for shapes in self._shapes
-            if shapes is not None and shapes.of_row is not None
-            if (place := first.get(shapes.of_row.fingerprint)) is not None
-        }
-        for piece in self.pieces:
-            described = np.isin(piece.places, list(by_place))
-            if described.any():
-                texts = [by_place[int(place)] for place in piece.places[described]]
-                ids = np.cumsum(described) - 1
-                piece.columns["columns"] = pa.array(texts).take(
-                    pa.array(ids, mask=~described)
-                )
-
-    def _read_contexts(self, columns: pa.StringArray) -> None:
-        """Number the ways in which rows and keys are read."""
-        schemas = self._value_payloads.schemas
-        given = columns.dictionary_encode()
-        self._shapes = [
-            _Shapes(),
-            *map(_shapes_of_schema, schemas),
-            *map(_shapes_of_columns, given.dictionary.to_pylist()),
+    def _read_schemas(self) -> None:
+        """Number the ways in which the rows of messages are read."""
+        self._shapes: list[_Shapes | None] = [
+            _UNDECLARED,
+            *map(_shapes_of_schema, self._value_payloads.schemas),
         ]
         schema_ids = self._value_payloads.schema_ids
-        given_ids = np.zeros(self._count, np.int64)
-        if given.null_count < self._count:
-            ids = given.indices.fill_null(-1 - len(schemas)).to_numpy()
-            given_ids = ids + 1 + len(schemas)
         self._shape_ids: Places = np.where(
-            self._has_value & (schema_ids >= 0), schema_ids + 1, given_ids
+            self._has_value & (schema_ids >= 0), schema_ids + 1, 0
         )
         is_known = np.array([shapes is not None for shapes in self._shapes])
         self._has_shapes: Flags = is_known[self._shape_ids]
+
+    def _find_declared(self, declared: _Texts) -> None:
+        """Add the shapes that were declared, and find the messages that have them."""
+        numbers: dict[tuple[int, str], int] = {}
+        for text_id, text in enumerate(declared.texts):
+            if text is None:
+                continue
+            for envelopes, source in self._sources:
+                messages = self._messages[envelopes]
+                names, ids = source.tables()
+                for name in names:
+                    if (text_id, name) not in numbers:
+                        numbers[text_id, name] = len(self._shapes)
+                        self._shapes.append(_shapes_of_table(text, name))
+                found = np.array([numbers[text_id, name] for name in names])[ids]
+                is_mine = self._shape_ids[messages] == 0
+                is_mine &= declared.ids[messages] == text_id
+                self._shape_ids[messages[is_mine]] = found[is_mine]
+
+    def _read_contexts(self) -> None:
+        """Number the ways in which rows and keys are read."""
         self._contexts: list[RowContext | None] = [
-            context for shapes in self._shapes for context in _row_contexts(shapes)
+            context
+            for shapes in self._shapes
+            for context in ([None] * 3 if shapes is None else shapes.contexts())
         ]
         key_ids = self._key_payloads.schema_ids
         self._key_context_ids: Places = np.where(
@@ -458,6 +473,24 @@ class _Recognised:
         self._keys = Objects(starts, ends, first, counts)
         self._is_key = documents.is_plain[self._count :] & (counts > 0)
         self._is_key &= self._key_payloads.schema_ids != _UNKNOWN
+
+    def _read_sources(self) -> None:
+        """Read the envelopes; those that have the same members together."""
+        self._sources: list[tuple[Places, SourceBatch]] = []
+        envelopes = np.flatnonzero(self._is_envelope)
+        objects = self._envelopes.take(envelopes)
+        numbers = self._signatures.of(objects)
+        for group in group_by(numbers):
+            if len(group) < _WORTH_A_GROUP:
+                continue
+            chosen = objects.take(group)
+            for layout, fits, starts, ends in _envelopes.cut(
+                self._documents, chosen, int(numbers[group[0]])
+            ):
+                source = SourceBatch(
+                    self._documents, chosen.take(fits), layout, starts, ends
+                )
+                self._sources.append((envelopes[group[fits]], source))
 
     # ------------------------------------------------------------------ rows
 
@@ -559,7 +592,7 @@ class _Recognised:
 
     def _add_tombstones(self) -> None:
         has_key = self._has_good_key(may_be_null=False)
-        places = np.flatnonzero(has_key & self._has_shapes & ~self._has_value)
+        places = np.flatnonzero(has_key & ~self._has_value)
         count = len(places)
         columns = {
             "event_kind": pa.repeat("tombstone", count),
@@ -569,21 +602,8 @@ class _Recognised:
         self.pieces.append(_Piece(places, columns | self._key_columns(places)))
 
     def _add_changes(self) -> None:
-        """Add the changes; those whose envelopes have the same members together."""
-        envelopes = np.flatnonzero(self._is_envelope)
-        objects = self._envelopes.take(envelopes)
-        numbers = self._signatures.of(objects)
-        for group in group_by(numbers):
-            if len(group) < _WORTH_A_GROUP:
-                continue
-            chosen = objects.take(group)
-            for layout, fits, starts, ends in _envelopes.cut(
-                self._documents, chosen, int(numbers[group[0]])
-            ):
-                source = SourceBatch(
-                    self._documents, chosen.take(fits), layout, starts, ends
-                )
-                self._add_piece(envelopes[group[fits]], source)
+        for envelopes, source in self._sources:
+            self._add_piece(envelopes, source)
 
     def _add_piece(self, envelopes: Places, source: SourceBatch) -> None:
         messages = self._messages[envelopes]
@@ -607,7 +627,7 @@ class _Recognised:
         columns["event_kind"] = pa.repeat("row", len(messages))
         columns["before"] = self._texts(places[_BEFORE][chosen])
         columns["after"] = self._texts(places[_AFTER][chosen])
-        columns |= self._shape_columns(messages)
+        columns |= self._type_columns(messages, envelopes[chosen])
         unavailable = self._rows.unavailable
         if unavailable:
             texts = [
@@ -616,24 +636,34 @@ class _Recognised:
             columns["unavailable_columns"] = pa.array(texts, pa.string())
         self.pieces.append(_Piece(messages, columns))
 
-    def _shape_columns(self, messages: Places) -> dict[str, pa.Array]:
-        fingerprints = [
-            None
-            if shapes is None or shapes.of_row is None
-            else shapes.of_row.fingerprint
-            for shapes in self._shapes
-        ]
-        ids = self._shape_ids[messages]
-        known, places = np.unique(ids, return_index=True)
-        for shape_id, place in zip(known.tolist(), places.tolist(), strict=True):
-            fingerprint = fingerprints[shape_id]
-            if fingerprint is not None:
-                message = int(messages[place])
-                self.first_places[fingerprint] = min(
-                    message, self.first_places.get(fingerprint, message)
-                )
-        texts = pa.array(fingerprints, pa.string()).take(pa.array(ids))
-        return {"columns_fingerprint": texts, "is_typed": texts.is_valid()}
+    def _type_columns(self, messages: Places, envelopes: Places) -> dict[str, pa.Array]:
+        """Return the types of the columns: one text for each shape and layout."""
+        before, after = (
+            self._row_places[role][envelopes] for role in (_BEFORE, _AFTER)
+        )
+        rows = np.where(after >= 0, after, before)
+        shape_ids = self._shape_ids[messages]
+        # What was declared may be less than what a row has: its layout counts too.
+        group_ids = np.append(self._group_ids, len(self._groups))[rows]
+        is_schema = np.array(
+            [shapes is None or shapes.of_row.other is None for shapes in self._shapes]
+        )
+        group_ids[is_schema[shape_ids]] = len(self._groups)
+        count = len(self._groups) + 1
+        found = pa.array(shape_ids * count + group_ids).dictionary_encode()
+        texts = []
+        for number in found.dictionary.to_pylist():
+            shapes = self._shapes[number // count]
+            group = self._groups[number % count : number % count + 1]
+            names = [path[0] for each in group for path in each.layout.paths]
+            texts.append(shapes and column_types(shapes.of_row, names))
+        is_typed = np.array(
+            [bool(shapes and shapes.is_typed) for shapes in self._shapes]
+        )
+        return {
+            "column_types": pa.array(texts, pa.string()).take(found.indices),
+            "is_typed": pa.array(is_typed[shape_ids]),
+        }
 
 
 def _is_null(values: pa.Array) -> Flags:

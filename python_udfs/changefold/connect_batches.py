@@ -30,6 +30,7 @@ from changefold.connect_values import (
     plain_text,
     time_text,
     timestamp_text,
+    undeclared,
     untyped_text,
     value_text,
 )
@@ -170,13 +171,13 @@ class RowContext(NamedTuple):
     """How the values of some rows are read.
 
     Attributes:
-        shape: The columns; ``None`` if they are not known.
-        is_strict: As in `RowShape`.
+        shape: The columns.
+        is_strict: Whether a row must have these columns, in their order, and no others.
         nulls: As in `RowShape.texts`.
     """
 
-    shape: RowShape | None
-    is_strict: bool = True
+    shape: RowShape
+    is_strict: bool
     nulls: bool = False
 
 
@@ -185,14 +186,14 @@ class _Plan(NamedTuple):
 
     Attributes:
         names: The columns, in order.
-        columns: How each is converted; ``None`` for one of unknown type.
+        columns: How each is converted.
         may_be_null: Which may be null.
         literals: JSON text between the values, see `_literals`.
         bounds: Where each of these begins, and the end.
     """
 
     names: tuple[str, ...]
-    columns: tuple[Column | None, ...]
+    columns: tuple[Column, ...]
     may_be_null: Flags
     literals: npt.NDArray[np.uint8]
     bounds: Places
@@ -203,32 +204,22 @@ def _plan(layout: Layout, context: RowContext) -> _Plan | None:
     names = [path[0] for path in layout.paths]
     if any(len(path) > 1 for path in layout.paths):
         return None
-    columns: dict[str, Column | None] = dict.fromkeys(names)
+    columns = context.shape.columns
     may_be_null = np.ones(len(names), np.bool_)
-    if context.shape is not None:
-        shape = {column.name: column for column in context.shape.columns}
-        known = [name for name in shape if name in columns]
-        # The texts have the order of the shape.
-        if names[: len(known)] != known:
+    if context.is_strict:
+        absent = columns.keys() - set(names)
+        # The texts have the order of the schema.
+        if names != [name for name in columns if name not in absent]:
             return None
-        if context.is_strict:
-            absent = shape.keys() - columns.keys()
-            if len(known) < len(names) or not all(
-                shape[name].may_be_null for name in absent
-            ):
-                return None
-            may_be_null[:] = [
-                context.nulls or shape[name].may_be_null for name in names
-            ]
-        # Of columns that were not declared, `RowShape` takes any text for a value.
-        columns = {
-            name: shape.get(name) or Column(name, untyped_text, (), may_be_null=True)
-            for name in names
-        }
+        if not all(columns[name].may_be_null for name in absent):
+            return None
+        may_be_null[:] = [context.nulls or columns[name].may_be_null for name in names]
+    other = undeclared(UNAVAILABLE).other
+    found = [columns.get(name, other) for name in names]
     literals = _literals(names)
     return _Plan(
         tuple(names),
-        tuple(columns.values()),
+        tuple(column for column in found if column is not None),
         may_be_null,
         np.frombuffer(b"".join(literals), np.uint8),
         np.append(0, np.cumsum([len(literal) for literal in literals])),
@@ -277,7 +268,7 @@ class RowGroup(NamedTuple):
 class _Slot(NamedTuple):
     """The values of one column of one group: places in `Tokens`."""
 
-    column: Column | None
+    column: Column
     first: int
     last: int
 
@@ -350,8 +341,7 @@ class RowBatch:
         self._spell()
         by_type: dict[Any, list[_Slot]] = {}
         for slot in self._slots():
-            convert = None if slot.column is None else slot.column.convert
-            by_type.setdefault(_type_of(convert), []).append(slot)
+            by_type.setdefault(_type_of(slot.column.convert), []).append(slot)
         for type_, slots in by_type.items():
             chosen = np.concatenate(
                 [np.arange(slot.first, slot.last) for slot in slots]
@@ -403,10 +393,10 @@ class RowBatch:
             except CdcDecodeError:
                 self._bad[place] = True
                 continue
-            if _is_unavailable(text, column):
+            if text in column.markers:
                 self._states[place] = _ABSENT
             elif tokens.has_long_escape[place]:
-                if column is not None and column.convert not in _AS_THEY_CAME:
+                if column.convert not in _AS_THEY_CAME:
                     self._bad[place] = True
                 chosen.append(place)
                 spelled.append(spelling)
@@ -637,7 +627,7 @@ def _cached_plan(layout: Layout, context: RowContext) -> _Plan | None:
 # ------------------------------------------------------------------- conversions
 
 
-def _type_of(convert: Callable[..., Any] | None) -> tuple[Any, ...]:
+def _type_of(convert: Callable[..., Any]) -> tuple[Any, ...]:
     """Return the function that a conversion calls, and the arguments before a value."""
     if isinstance(convert, partial):
         return convert.func, *convert.args
@@ -645,7 +635,6 @@ def _type_of(convert: Callable[..., Any] | None) -> tuple[Any, ...]:
 
 
 _CONVERSIONS: Final[dict[Any, Callable[..., Places]]] = {
-    None: RowBatch._untyped,
     untyped_text: RowBatch._untyped,
     integer_text: RowBatch._integers,
     plain_text: RowBatch._texts,
@@ -705,19 +694,13 @@ def _cached_spelled(token: bytes) -> tuple[str, bytes]:
 _MAX_CACHED: Final = 256
 
 
-def _is_unavailable(text: str, column: Column | None) -> bool:
-    if column is None:
-        return value_text(text, None, UNAVAILABLE) is None
-    return text in column.markers
-
-
 _STATES: Final[dict[type, int]] = {type(None): _ABSENT, bytes: _QUOTED, bool: _BARE}
 
 
-def _converted(token: bytes, column: Column | None) -> bytes | bool | None:
+def _converted(token: bytes, column: Column) -> bytes | bool | None:
     """Return the text of a value between quotes; false if it is not of its type."""
     try:
-        text = value_text(_parsed(token), column, UNAVAILABLE)
+        text = value_text(_parsed(token), column)
     except CdcDecodeError:
         return False
     return None if text is None else _encode(text)[1:-1]

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from changefold.strict_json import MAX_DEPTH, shorten
 
 __all__ = [
+    "LOGICAL",
     "PHYSICAL",
     "PREFIX",
     "UNTYPED",
@@ -46,7 +47,7 @@ _WKB: Final = (
     {"field": "srid", "type": "int32", "optional": True},
 )
 
-_LOGICAL: Final[dict[str, dict[str, Any]]] = {
+LOGICAL: Final[dict[str, dict[str, Any]]] = {
     "Year": {"type": "int32", "name": f"{_DEBEZIUM_TIME}Year"},
     "MicroDuration": {"type": "int64", "name": f"{_DEBEZIUM_TIME}MicroDuration"},
     "Decimal": {"type": "bytes", "name": "org.apache.kafka.connect.data.Decimal"},
@@ -97,7 +98,7 @@ _LOGICAL: Final[dict[str, dict[str, Any]]] = {
 
 _ANY_PACKAGE: Final = frozenset(
     (schema["type"], base)
-    for base, schema in _LOGICAL.items()
+    for base, schema in LOGICAL.items()
     if schema["type"] != "struct" and base != "uint64"
 )
 """The last part of a name is enough, but for a struct: its fields would be others."""
@@ -213,7 +214,7 @@ def _struct_base(logical: str) -> str:
     package, _, kind = logical.rpartition(".")
     if kind == "VariableScaleDecimal" and package:
         return kind
-    schema = _LOGICAL.get(kind)
+    schema = LOGICAL.get(kind)
     return kind if schema is not None and schema.get("name") == logical else "struct"
 
 
@@ -258,8 +259,8 @@ def connect_schema(type_: ConnectType) -> dict[str, Any]:
         raise _unknown(type_)
     if base == "Decimal" and not parameters:
         return dict(_UNSCALED_DECIMAL)
-    if base in _LOGICAL:
-        found = dict(_LOGICAL[base])
+    if base in LOGICAL:
+        found = dict(LOGICAL[base])
     elif base in PHYSICAL:
         found = {"type": base}
     else:

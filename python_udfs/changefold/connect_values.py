@@ -25,7 +25,7 @@ PostgreSQL's ``infinity`` and ``-infinity`` stay words: no type here can hold th
 import binascii
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache, partial
@@ -34,6 +34,14 @@ from uuid import UUID
 
 import numpy as np
 
+from changefold.connect_types import (
+    PHYSICAL,
+    UNTYPED,
+    ConnectType,
+    connect_schema,
+    connect_type,
+    connect_type_text,
+)
 from changefold.errors import CdcDecodeError
 from changefold.strict_json import (
     Json,
@@ -57,12 +65,12 @@ __all__ = [
     "decimal_text",
     "integer_text",
     "iso_text",
-    "loose_texts",
     "plain_text",
     "read_columns",
     "row_shape",
     "time_text",
     "timestamp_text",
+    "undeclared",
     "untyped_text",
     "value_text",
 ]
@@ -107,23 +115,27 @@ class Column(NamedTuple):
 
 
 class RowShape(NamedTuple):
-    """What a schema says of a row.
+    """What a schema says of a row, or what was declared of it.
 
     Attributes:
-        columns: The columns, in order.
-        description: JSON array: of each column ``name``, ``type`` (Connect's), and where
-            there is one ``logical`` (its name), ``parameters``, ``items``, ``keys``,
-            ``values``, ``fields``, ``default`` (as text, in the form of the values) and
-            ``tidb_type``, and always ``optional``.
-        fingerprint: 16 hexadecimal digits that tell descriptions apart.
-        is_strict: Whether a row must have these columns and no others: not so where
-            they were declared and did not come with the message.
+        columns: The columns by their names, in order.
+        column_types: JSON object of the column and the text of its type, see
+            `connect_types`.
+        other: How any other column is read. ``None`` for a schema: a row must have its
+            columns and no others, while what was declared did not come with it.
     """
 
-    columns: tuple[Column, ...]
-    description: str
-    fingerprint: str
-    is_strict: bool = True
+    columns: Mapping[str, Column]
+    column_types: str
+    other: Column | None = None
+
+    def types_of(self, names: Iterable[str]) -> str:
+        """Return `column_types`, with the other columns of a row."""
+        others = [name for name in names if name not in self.columns]
+        if not others:
+            return self.column_types
+        added = json_text(dict.fromkeys(others, UNTYPED))
+        return f"{self.column_types[:-1]}{',' if self.columns else ''}{added[1:]}"
 
     def texts(
         self, row: object, path: str, *, nulls: bool = False
@@ -141,43 +153,47 @@ class RowShape(NamedTuple):
         """
         if not isinstance(row, dict):
             raise wrong_type("object", row, path)
+        if self.other is None:
+            self._check_columns(row, path, nulls=nulls)
+            # In the order of the schema.
+            names = [name for name in self.columns if name in row]
+        else:
+            names = list(row)
         texts: dict[str, str | None] = {}
         unavailable: list[str] = []
-        seen = 0
-        for name, convert, markers, may_be_null in self.columns:
-            if name not in row:
-                # TiCDC's schema has virtual columns, its rows do not.
-                if self.is_strict and not may_be_null:
-                    raise _no_value(row, name, path)
-                continue
-            seen += 1
+        for name in names:
             value = row[name]
-            if value is None:
-                if self.is_strict and not (may_be_null or nulls):
-                    raise _no_value(row, name, path)
+            column = self.columns.get(name, self.other)
+            if value is None or column is None:
                 texts[name] = None
-            elif value in markers:
+            elif value in column.markers:
                 unavailable.append(name)
             else:
                 try:
-                    texts[name] = _as_text(convert(value))
+                    texts[name] = _as_text(column.convert(value))
                 except _MismatchError as error:
                     raise _mismatch(error, member_path(path, name)) from None
-        if seen != len(row):
-            texts |= self._others(row, path)
         return texts, unavailable
 
-    def _others(self, row: Json, path: str) -> dict[str, str | None]:
-        """Return the texts of columns that the schema does not have."""
-        known = {column.name for column in self.columns}
-        others = [name for name in row if name not in known]
-        if self.is_strict:
+    def _check_columns(self, row: Json, path: str, *, nulls: bool) -> None:
+        """Check that a row has the columns of its schema, and no others."""
+        seen = 0
+        for name, column in self.columns.items():
+            if name not in row:
+                # TiCDC's schema has virtual columns, its rows do not.
+                if not column.may_be_null:
+                    raise _no_value(row, name, path)
+                continue
+            seen += 1
+            if row[name] is None and not (column.may_be_null or nulls):
+                raise _no_value(row, name, path)
+        if seen != len(row):
+            other = next(name for name in row if name not in self.columns)
             raise CdcDecodeError(
                 "schema_mismatch",
-                member_path(path, others[0]),
-                f"Expected a column of the schema, got `{shorten(others[0])}`",
+                member_path(path, other),
+                f"Expected a column of the schema, got `{shorten(other)}`",
             )
-        return {name: _loose(row[name]) for name in others}
 
 
 def _as_text(node: Node) -> str:
@@ -217,74 +233,91 @@ def row_shape(fields: object, path: str, placeholder: str) -> RowShape:
     Raises:
         CdcDecodeError: If it is no schema of a row.
     """
-    columns: list[Column] = []
-    described: list[dict[str, object]] = []
-    names: set[str] = set()
+    columns: dict[str, Column] = {}
+    types: dict[str, str] = {}
     for field, place in _objects(fields, path):
         name = read_string(field, "field", place)
-        if name in names:
+        if name in columns:
             raise CdcDecodeError(
                 "duplicate_column",
                 f"{place}.field",
                 f"Expected each column once, got `{shorten(name)}` twice",
             )
-        names.add(name)
-        convert, description = _read_type(field, place)
-        optional = field.get("optional") is True
-        columns.append(
-            Column(
-                name,
-                convert,
-                _markers(field, placeholder),
-                optional or field.get("default") is not None,
-            )
+        convert = _read_type(field, place)
+        columns[name] = Column(
+            name,
+            convert,
+            _markers(field, placeholder),
+            field.get("optional") is True or field.get("default") is not None,
         )
-        described.append({"name": name, **description})
-    text = json_text(described)
-    return RowShape(tuple(columns), text, _fingerprint(text))
+        types[name] = connect_type_text(field, _default(field, convert))
+    return RowShape(columns, json_text(types))
 
 
-def _fingerprint(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+def _default(field: Json, convert: Convert) -> str | None:
+    """Return the default of a column, in the text form of its values."""
+    default = field.get("default")
+    if default is None:
+        return None
+    try:
+        # TiCDC writes bytes as base64, but not those of a default.
+        is_text = field.get("type") == "string" and connect_type(field).base == "bytes"
+        return _as_text(default if is_text else convert(default))
+    except _MismatchError:
+        # TiCDC and MySQL's zero dates: a default need not be a value.
+        return str(default) if isinstance(default, str) else token_text(default)
 
 
-def read_columns(columns: Json, placeholder: str) -> RowShape:
-    """Read columns from their own description, for messages without a schema.
+def read_columns(types: Mapping[str, ConnectType], placeholder: str) -> RowShape:
+    """Return the shape of rows whose types were declared.
 
     Args:
-        columns: ``{"columns": [...]}``, of the form of `RowShape.description`; parsed
-            by `strict_tokens`.
+        types: By the column, its type.
         placeholder: As in `row_shape`.
 
     Raises:
-        CdcDecodeError: If it is no description of columns.
+        ValueError: If a type is not one of Kafka Connect, as `connect_schema` says.
     """
-    fields = [
-        _as_field(column) | {"field": read_string(column, "name", place)}
-        for column, place in _objects(columns.get("columns"), "$columns")
-    ]
-    shape = row_shape(fields, "$columns", placeholder)
-    text = token_text(columns["columns"])
-    return RowShape(shape.columns, text, _fingerprint(text), is_strict=False)
+    columns = {
+        name: Column(
+            name,
+            _declared(type_),
+            _declared_markers(type_, placeholder),
+            may_be_null=True,
+        )
+        for name, type_ in types.items()
+    }
+    texts = {name: str(type_) for name, type_ in types.items()}
+    return RowShape(columns, json_text(texts), undeclared(placeholder).other)
 
 
-def _as_field(description: object) -> dict[str, Any]:
-    """Return the Connect schema that a description was made from."""
-    if not isinstance(description, dict):
-        return {"type": description}
-    field = dict(description)
-    if "logical" in field:
-        field["name"] = field.pop("logical")
-    for name in ("items", "keys", "values"):
-        if name in field:
-            field[name] = _as_field(field[name])
-    if "fields" in field:
-        field["fields"] = [
-            _as_field(item) | {"field": item.get("name")} for item in field["fields"]
-        ]
-    # It is a text here, and a value of the type there.
-    field.pop("default", None)
-    return field
+def _declared(type_: ConnectType) -> Convert:
+    """Return how values of a type become texts."""
+    loose = _LOOSE.get(type_._replace(default=None))
+    if loose is not None:
+        return loose
+    if type_.base == "array" and type_.items is not None:
+        return _array(_declared(type_.items))
+    return _read_type(connect_schema(type_), "$types")
+
+
+def _declared_markers(type_: ConnectType, placeholder: str) -> tuple[object, ...]:
+    if type_.base in _ANY:
+        return _any_markers(placeholder)
+    if type_.base in PHYSICAL:
+        return _markers({"type": type_.base}, placeholder)
+    return _markers(connect_schema(type_), placeholder)
+
+
+@lru_cache(maxsize=16)
+def undeclared(placeholder: str) -> RowShape:
+    """Return the shape of rows of which nothing is known: values stay as they came.
+
+    Args:
+        placeholder: As in `row_shape`.
+    """
+    markers = _any_markers(placeholder)
+    return RowShape({}, "{}", Column("", untyped_text, markers, may_be_null=True))
 
 
 def _objects(items: object, path: str) -> list[tuple[dict[str, Any], str]]:
@@ -296,108 +329,63 @@ def _objects(items: object, path: str) -> list[tuple[dict[str, Any], str]]:
     return [(item, f"{path}[{index}]") for index, item in enumerate(items)]
 
 
-def _read_type(field: Json, path: str) -> tuple[Convert, dict[str, object]]:
-    """Return how values of a schema become texts, and the description of the schema."""
+def _read_type(field: Json, path: str) -> Convert:
+    """Check a schema, and return how its values become texts."""
     type_ = read_string(field, "type", path)
+    if type_ not in PHYSICAL:
+        raise CdcDecodeError(
+            "unknown_connect_type",
+            f"{path}.type",
+            f"Expected a type of Kafka Connect, got `{shorten(type_)}`",
+        )
     logical = field.get("name")
     if logical is not None and not isinstance(logical, str):
         raise wrong_type("str | null", logical, f"{path}.name")
     parameters = field.get("parameters") or {}
     if not isinstance(parameters, dict):
         raise wrong_type("object | null", parameters, f"{path}.parameters")
-    described: dict[str, object] = {"type": type_}
-    if logical is not None:
-        described["logical"] = logical
-    if parameters:
-        described["parameters"] = {name: str(text) for name, text in parameters.items()}
-    described["optional"] = field.get("optional") is True
-    nested = _nested(field, type_, described, path)
-    convert = nested or _leaf(field, type_, logical or "", parameters, path)
-    default = field.get("default")
-    if default is not None:
-        try:
-            # TiCDC writes bytes as base64, but not those of a default.
-            node = default if _is_binary(field) else convert(default)
-        except _MismatchError:
-            # TiCDC and MySQL's zero dates: a default need not be a value.
-            node = str(default) if isinstance(default, str) else token_text(default)
-        described["default"] = node if isinstance(node, str) else json_text(node)
-    if isinstance(field.get("tidb_type"), str):
-        described["tidb_type"] = field["tidb_type"]
-    return convert, described
-
-
-def _nested(
-    field: Json, type_: str, described: dict[str, object], path: str
-) -> Convert | None:
-    """Return how an array, map or struct is read, and describe what is within."""
-    logical = str(field.get("name") or "")
     if type_ == "array":
-        convert, described["items"] = _read_part(field, "items", path)
-        return _array(convert)
+        return _array(_read_part(field, "items", path))
     if type_ == "map":
-        key, described["keys"] = _read_part(field, "keys", path)
-        convert, described["values"] = _read_part(field, "values", path)
-        return _map(key, convert)
-    if type_ != "struct":
-        return None
+        key = _read_part(field, "keys", path)
+        return _map(key, _read_part(field, "values", path))
+    if type_ == "struct":
+        return _read_struct(field, path)
+    return _leaf(field, parameters, path)
+
+
+def _read_struct(field: Json, path: str) -> Convert:
     parts: dict[str, tuple[Convert, bool]] = {}
-    members: list[dict[str, object]] = []
     for item, place in _objects(field.get("fields"), f"{path}.fields"):
         name = read_string(item, "field", place)
-        convert, description = _read_type(item, place)
-        parts[name] = convert, item.get("optional") is True
-        members.append({"name": name, **description})
-    described["fields"] = members
-    if logical.endswith(".VariableScaleDecimal"):
+        parts[name] = _read_type(item, place), item.get("optional") is True
+    if connect_type(field).base == "VariableScaleDecimal":
         return _variable_decimal
     return _struct(parts)
 
 
-def _read_part(field: Json, name: str, path: str) -> tuple[Convert, dict[str, object]]:
+def _read_part(field: Json, name: str, path: str) -> Convert:
     part = field.get(name)
     if not isinstance(part, dict):
         raise wrong_type("object", part, f"{path}.{name}")
     return _read_type(part, f"{path}.{name}")
 
 
-def _leaf(
-    field: Json, type_: str, logical: str, parameters: Json, path: str
-) -> Convert:
+def _leaf(field: Json, parameters: Json, path: str) -> Convert:
     """Return how a value with nothing within is read."""
-    kind = logical.rpartition(".")[2]
-    if type_ == "bytes" and kind == "Decimal":
-        return partial(decimal_text, _parameter(parameters, "scale", path))
-    if type_ == "bytes" and kind == "Bits":
-        return _bits(_parameter(parameters, "length", path))
-    if kind in _LOGICAL.get(type_, {}):
-        return _LOGICAL[type_][kind]
-    convert = _tidb_leaf(field, type_) or _PLAIN.get(type_)
-    if convert is None:
+    base = connect_type(field).base
+    if base == "Bits":
+        length = _parameter(parameters, "length", path)
+        if length >= 0:
+            return _bits(length)
         raise CdcDecodeError(
-            "unknown_connect_type",
-            f"{path}.type",
-            f"Expected a type of Kafka Connect, got `{shorten(type_)}`",
+            "schema_mismatch",
+            f"{path}.parameters.length",
+            f"Expected `int` from 0, got `{length}`",
         )
-    return convert
-
-
-def _tidb_leaf(field: Json, type_: str) -> Convert | None:
-    """Return how a value is read of which TiCDC says more by the type at the source."""
-    tidb_type = str(field.get("tidb_type") or "")
-    if type_ == "int64" and tidb_type == "bigint unsigned":
-        return _unsigned_bigint
-    if type_ == "string" and _is_binary(field):
-        return _bytes
-    if type_ in {"float", "double"} and tidb_type.startswith("decimal"):
-        return _decimal_number
-    return None
-
-
-def _is_binary(field: Json) -> bool:
-    """Tell whether a column is one of TiDB's binary types, which TiCDC calls a string."""
-    tidb_type = str(field.get("tidb_type") or "")
-    return "binary" in tidb_type or "blob" in tidb_type
+    if base == "Decimal" and field["type"] == "bytes":
+        return partial(decimal_text, _parameter(parameters, "scale", path))
+    return _LEAVES.get(base, plain_text)
 
 
 def _parameter(parameters: Json, name: str, path: str) -> int:
@@ -449,61 +437,21 @@ def _markers(field: Json, placeholder: str) -> tuple[object, ...]:
     return ()
 
 
-def _is_marker(value: object, placeholder: str) -> bool:
-    """Tell whether a value of unknown type is unavailable."""
+def _any_markers(placeholder: str) -> tuple[object, ...]:
+    """Return what stands for an unavailable value of unknown type."""
     base64, text_map, uuid, codes = _marker_texts(placeholder)
-    return value in (
-        placeholder,
-        base64,
-        text_map,
-        {placeholder: placeholder},
-        [placeholder],
-        [base64],
-        [uuid],
-        codes,
+    return (
+        *(placeholder, base64, text_map, {placeholder: placeholder}),
+        *([placeholder], [base64], [uuid], codes),
     )
 
 
-def loose_texts(
-    row: object, path: str, placeholder: str
-) -> tuple[dict[str, str | None], list[str]]:
-    """Return the texts of a row without a schema: numbers and texts as they came.
-
-    Args:
-        row: An object of the message, parsed by `strict_tokens`.
-        path: Where it lies in the message.
-        placeholder: The text that stands for an unavailable value.
-
-    Returns:
-        As `RowShape.texts`. An array or object is JSON of such texts.
-
-    Raises:
-        CdcDecodeError: If the row is no object.
-    """
-    if not isinstance(row, dict):
-        raise wrong_type("object", row, path)
-    texts: dict[str, str | None] = {}
-    unavailable: list[str] = []
-    for name, value in row.items():
-        if _is_marker(value, placeholder):
-            unavailable.append(name)
-        else:
-            texts[name] = _loose(value)
-    return texts, unavailable
-
-
-def _loose(value: object) -> str | None:
-    node = _loose_node(value)
-    return node if node is None else _as_text(node)
-
-
-def value_text(value: object, column: Column | None, placeholder: str) -> str | None:
+def value_text(value: object, column: Column) -> str | None:
     """Return the text of one value, by itself.
 
     Args:
         value: The value, parsed by `strict_tokens`; not null.
-        column: Its column; ``None`` for a value of unknown type.
-        placeholder: The text that stands for an unavailable value.
+        column: Its column.
 
     Returns:
         The text; ``None`` if the value is unavailable.
@@ -511,8 +459,6 @@ def value_text(value: object, column: Column | None, placeholder: str) -> str | 
     Raises:
         CdcDecodeError: If the value is not of its type.
     """
-    if column is None:
-        return None if _is_marker(value, placeholder) else _loose(value)
     if value in column.markers:
         return None
     try:
@@ -521,9 +467,20 @@ def value_text(value: object, column: Column | None, placeholder: str) -> str | 
         raise _mismatch(error, column.name) from None
 
 
-def untyped_text(value: object) -> str:
-    """Return a value of unknown type, not null, as it came; any text is a value."""
-    return _loose(value) or ""
+def untyped_text(value: object) -> Node:
+    """Return a value of unknown type, not null, as it came: numbers and texts too.
+
+    An array or object is JSON of such texts.
+    """
+    node = _loose_node(value)
+    return "" if node is None else node
+
+
+def _loose_object(value: object) -> Node:
+    # A map whose keys are no texts is an array of pairs.
+    if not isinstance(value, dict | list):
+        raise _MismatchError("`object`", value)
+    return untyped_text(value)
 
 
 def _loose_node(value: object) -> Node | None:
@@ -915,36 +872,45 @@ def _within(convert: Convert, value: object, place: str) -> Node | None:
         raise
 
 
-_PLAIN: Final[dict[str, Convert]] = {
+_LEAVES: Final[dict[str, Convert]] = {
     "int8": partial(integer_text, 8),
     "int16": partial(integer_text, 16),
     "int32": partial(integer_text, 32),
+    "Year": partial(integer_text, 32),
     "int64": partial(integer_text, 64),
+    "MicroDuration": partial(integer_text, 64),
+    "uint64": _unsigned_bigint,
     "float": _float,
     "float32": _float,
     "double": _double,
     "float64": _double,
     "boolean": boolean_text,
-    "string": plain_text,
     "bytes": _bytes,
+    # TiCDC's, a number; that of Connect has a scale.
+    "Decimal": _decimal_number,
+    # Debezium's and Connect's own `Date`, `Time` and `Timestamp` have the same units.
+    "Date": date_text,
+    "Time": partial(time_text, 1_000_000, 6, 32),
+    "MicroTime": partial(time_text, 1000, 6, 64),
+    "NanoTime": partial(time_text, 1, 9, 64),
+    "Timestamp": partial(timestamp_text, 1_000_000, 6),
+    "MicroTimestamp": partial(timestamp_text, 1000, 6),
+    "NanoTimestamp": partial(timestamp_text, 1, 9),
+    "IsoDate": partial(iso_text, "date"),
+    "IsoTime": partial(iso_text, "time"),
+    "IsoTimestamp": partial(iso_text, "timestamp"),
+    "ZonedTime": partial(iso_text, "zoned time"),
+    "ZonedTimestamp": partial(iso_text, "zoned timestamp"),
 }
+"""By the base of its type, how a value is read; all others are texts as they came."""
 
-# By Connect's type and the last part of the schema's name: Debezium's and Connect's own
-# `Date`, `Time` and `Timestamp` have the same units.
-_LOGICAL: Final[dict[str, dict[str, Convert]]] = {
-    "int32": {"Date": date_text, "Time": partial(time_text, 1_000_000, 6, 32)},
-    "int64": {
-        "MicroTime": partial(time_text, 1000, 6, 64),
-        "NanoTime": partial(time_text, 1, 9, 64),
-        "Timestamp": partial(timestamp_text, 1_000_000, 6),
-        "MicroTimestamp": partial(timestamp_text, 1000, 6),
-        "NanoTimestamp": partial(timestamp_text, 1, 9),
-    },
-    "string": {
-        "IsoDate": partial(iso_text, "date"),
-        "IsoTime": partial(iso_text, "time"),
-        "IsoTimestamp": partial(iso_text, "timestamp"),
-        "ZonedTime": partial(iso_text, "zoned time"),
-        "ZonedTimestamp": partial(iso_text, "zoned timestamp"),
-    },
+_ANY: Final = frozenset({"untyped", "other"})
+"""Declared, a column of these may have any value."""
+
+_LOOSE: Final[dict[ConnectType, Convert]] = {
+    **{ConnectType(base): untyped_text for base in sorted(_ANY)},
+    ConnectType("map"): _loose_object,
+    ConnectType("struct"): _loose_object,
+    ConnectType("array"): _array(untyped_text),
 }
+"""Types that do not say what is within: declared, that stays as it came."""

@@ -2,7 +2,7 @@
 
 With or without the ``schema`` part. With it, every value becomes the one text of its
 logical type that `connect_values` describes. Without, numbers and texts stay as they
-came, unless the columns are given.
+came, unless the types of the table's columns were declared (`declared_types`).
 
 What the kinds of message are:
 
@@ -18,6 +18,7 @@ What the kinds of message are:
 - ``invalid``: none of these, with the reason.
 """
 
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Final, Literal, NamedTuple
 
@@ -26,9 +27,8 @@ import msgspec
 from changefold.connect_values import (
     UNAVAILABLE,
     RowShape,
-    loose_texts,
-    read_columns,
     row_shape,
+    undeclared,
 )
 from changefold.debezium_positions import (
     SNAPSHOTS,
@@ -37,6 +37,7 @@ from changefold.debezium_positions import (
     optional_text,
     read_position,
 )
+from changefold.declared_types import declared_shape, read_types, table_name
 from changefold.errors import CdcDecodeError
 from changefold.strict_json import (
     Json,
@@ -90,9 +91,10 @@ class DebeziumMessage(msgspec.Struct):
             that have the value they had before: they are not in `after`. Null if there
             are none.
         is_typed: Whether the texts have the form of their type. If not, the message
-            had no schema.
-        columns: JSON array that describes the columns, `connect_values.RowShape`.
-        columns_fingerprint: 16 hexadecimal digits of it: another for another shape.
+            had no schema, and no types of its table were declared.
+        column_types: JSON object of the column and its type, see `connect_types`: of
+            the columns of the schema, or those that were declared, and of the others of
+            the row, which are ``connect.untyped``. Null where there are none.
         snapshot: ``source.snapshot``, such as ``first``, ``last`` or ``incremental``;
             null for a change.
         is_snapshot: Whether the row was read. Never null.
@@ -135,8 +137,7 @@ class DebeziumMessage(msgspec.Struct):
     after: str | None = None
     unavailable_columns: str | None = None
     is_typed: bool = False
-    columns: str | None = None
-    columns_fingerprint: str | None = None
+    column_types: str | None = None
     snapshot: str | None = None
     is_snapshot: bool = False
     change_sequence: str | None = None
@@ -163,7 +164,7 @@ class DebeziumMessage(msgspec.Struct):
 def decode_debezium(
     key: bytes | None,
     value: bytes | None,
-    columns: str | None = None,
+    types: str | None = None,
     *,
     placeholder: str = UNAVAILABLE,
 ) -> DebeziumMessage:
@@ -172,7 +173,7 @@ def decode_debezium(
     Args:
         key: The key of the Kafka record.
         value: Its value.
-        columns: As in `read_debezium`.
+        types: As in `read_debezium`.
         placeholder: As in `read_debezium`.
 
     Returns:
@@ -180,8 +181,9 @@ def decode_debezium(
 
     Raises:
         CdcDecodeError: If the message is not what Debezium documents.
+        ValueError: As in `read_debezium`.
     """
-    message = read_debezium(key, value, columns, placeholder=placeholder)
+    message = read_debezium(key, value, types, placeholder=placeholder)
     if message.error is not None:
         raise message.error
     return message
@@ -190,27 +192,31 @@ def decode_debezium(
 def read_debezium(
     key: bytes | None,
     value: bytes | None,
-    columns: str | None = None,
+    types: str | None = None,
     *,
     placeholder: str = UNAVAILABLE,
 ) -> DebeziumMessage:
-    """Decode one message, without raising.
+    """Decode one message, whatever it is.
 
     Args:
         key: The key of the Kafka record.
         value: Its value.
-        columns: What the columns are if the message does not say, in the form of
-            `DebeziumMessage.columns`. A column that is missing there stays as it came.
+        types: The types of the columns of all tables, for messages that do not say,
+            see `declared_types`. A column that is missing there stays as it came.
         placeholder: What the connector sends for a value that it does not have, its
             option ``unavailable.value.placeholder``.
 
     Returns:
         The message; of kind ``invalid``, with its error, if it is not what Debezium
         documents.
+
+    Raises:
+        ValueError: If the declared types are wrong, whatever the message.
     """
+    read_types(types)
     message = DebeziumMessage()
     try:
-        message.event_kind = _read(message, key, value, columns, placeholder)
+        message.event_kind = _read(message, key, value, types, placeholder)
     except CdcDecodeError as error:
         message.error = error
     return message
@@ -358,12 +364,6 @@ def _cached_value_schema(text: bytes, placeholder: str) -> dict[str, RowShape]:
     return shapes
 
 
-@lru_cache(maxsize=1024)
-def given_columns(text: str, placeholder: str) -> RowShape:
-    document = _parse_at(b'{"columns":' + text.encode() + b"}", "$columns")
-    return read_columns(document, placeholder)
-
-
 def _parse_at(text: bytes, path: str) -> Json:
     """Parse an object that lies somewhere, and say where it is wrong."""
     try:
@@ -384,19 +384,19 @@ def _read(
     message: DebeziumMessage,
     key: bytes | None,
     value: bytes | None,
-    columns: str | None,
+    types: str | None,
     placeholder: str,
 ) -> EventKind:
     """Fill ``message`` field by field, so that an error leaves what was read."""
     if value is None:
-        _read_tombstone(message, key, columns, placeholder)
+        _read_tombstone(message, key, placeholder)
         return "tombstone"
     part = _read_part(require_value(value), "$")
     payload = part.payload
     if payload is None:
         if part.schema is None:
             # What old converters made of a null value.
-            _read_tombstone(message, key, columns, placeholder)
+            _read_tombstone(message, key, placeholder)
             return "tombstone"
         raise CdcDecodeError(
             "missing_payload", part.path, "Expected a payload, got `null`"
@@ -406,9 +406,9 @@ def _read(
     if "op" in payload or (
         "source" in payload and payload.keys() & {"before", "after"}
     ):
-        return _read_envelope(message, key, part, columns, placeholder)
+        return _read_envelope(message, key, part, types, placeholder)
     # The keys of these have no meaning here, but are kept.
-    _read_key(message, key, None, placeholder)
+    _read_key(message, key, undeclared(placeholder), placeholder)
     if "source" in payload and payload.keys() & {"ddl", "tableChanges"}:
         return _read_ddl(message, payload, part.path)
     if "status" in payload and "event_count" in payload:
@@ -430,23 +430,19 @@ def _read(
 
 
 def _read_tombstone(
-    message: DebeziumMessage, key: bytes | None, columns: str | None, placeholder: str
+    message: DebeziumMessage, key: bytes | None, placeholder: str
 ) -> None:
-    _read_key(message, key, _given(columns, placeholder), placeholder)
+    _read_key(message, key, undeclared(placeholder), placeholder)
     if message.key is None:
         raise CdcDecodeError(
             "null_tombstone_key", _KEY, "Expected the key of a deleted row, got `null`"
         )
 
 
-def _given(columns: str | None, placeholder: str) -> RowShape | None:
-    return None if columns is None else given_columns(columns, placeholder)
-
-
 def _read_key(
     message: DebeziumMessage,
     key: bytes | None,
-    shape: RowShape | None,
+    shape: RowShape,
     placeholder: str,
 ) -> None:
     """Read the key of the record.
@@ -454,7 +450,7 @@ def _read_key(
     Args:
         message: Gets it.
         key: The key.
-        shape: The columns of the row, for a key without a schema.
+        shape: Of the row, for a key without a schema.
         placeholder: As in `read_debezium`.
     """
     if key is None:
@@ -468,13 +464,10 @@ def _read_key(
         return
     if part.schema is not None:
         texts, _ = key_schema(part.schema, placeholder).texts(part.payload, part.path)
-    elif shape is not None and isinstance(part.payload, dict):
-        names = part.payload.keys()
-        columns = tuple(column for column in shape.columns if column.name in names)
-        loose = RowShape(columns, "", "", is_strict=False)
-        texts, _ = loose.texts(part.payload, part.path)
     else:
-        texts, _ = loose_texts(part.payload, part.path, placeholder)
+        # It has some of the columns.
+        some = shape._replace(other=undeclared(placeholder).other)
+        texts, _ = some.texts(part.payload, part.path)
     if not texts:
         # TiCDC's key of a table that has none, and of a watermark.
         return
@@ -486,7 +479,7 @@ def _read_envelope(
     message: DebeziumMessage,
     key: bytes | None,
     part: _Part,
-    columns: str | None,
+    types: str | None,
     placeholder: str,
 ) -> EventKind:
     payload, path = part.payload, part.path
@@ -512,31 +505,52 @@ def _read_envelope(
         message.source_database = message.source_table = ""
         return "watermark"
     if op == "m":
-        _read_key(message, key, None, placeholder)
+        _read_key(message, key, undeclared(placeholder), placeholder)
         message.logical_message = _logical_message(payload, path)
         return "message"
     if not message.source_table:
         raise missing("str", f"{path}.source.table", source, "table")
+    unknown = undeclared(placeholder)
     shapes: dict[str, RowShape] = {}
     if part.schema is not None:
         shapes = value_schema(part.schema, placeholder)
-    elif columns is not None:
-        shape = given_columns(columns, placeholder)
-        shapes = {"before": shape, "after": shape}
-    shape_of_row = shapes.get("after") or shapes.get("before")
-    if shape_of_row is not None:
-        message.is_typed = True
-        message.columns = shape_of_row.description
-        message.columns_fingerprint = shape_of_row.fingerprint
-    elif part.schema is not None:
-        raise CdcDecodeError(
-            "schema_mismatch",
-            "$.schema.fields",
-            "Expected a schema with `before` and `after`, got one with neither",
+        of_row = shapes.get("after") or shapes.get("before")
+        if of_row is None:
+            raise CdcDecodeError(
+                "schema_mismatch",
+                "$.schema.fields",
+                "Expected a schema with `before` and `after`, got one with neither",
+            )
+    else:
+        table = table_name(
+            message.source_database, message.source_schema, message.source_table
         )
-    _read_key(message, key, shape_of_row, placeholder)
-    _read_rows(message, payload, path, shapes, placeholder)
+        of_row = declared_shape(types, table, placeholder)
+        shapes = {} if of_row is None else {"before": of_row, "after": of_row}
+    message.is_typed = of_row is not None
+    of_row = of_row or unknown
+    row = payload.get("after") or payload.get("before")
+    message.column_types = column_types(of_row, row if isinstance(row, dict) else ())
+    _read_key(message, key, of_row, placeholder)
+    _read_rows(
+        message,
+        payload,
+        path,
+        {name: shapes.get(name, unknown) for name in ("before", "after")},
+    )
     return "truncate" if op == "t" else "row"
+
+
+def column_types(shape: RowShape, names: Iterable[str]) -> str | None:
+    """Return the types of the columns of a message.
+
+    Args:
+        shape: Of its rows.
+        names: The columns of the row after, else of that before.
+    """
+    # A schema has all columns that a row may have.
+    text = shape.column_types if shape.other is None else shape.types_of(names)
+    return None if text == "{}" else text
 
 
 _IMAGES: Final = {
@@ -554,8 +568,7 @@ def _read_rows(
     message: DebeziumMessage,
     payload: Json,
     path: str,
-    shapes: dict[str, RowShape],
-    placeholder: str,
+    shapes: Mapping[str, RowShape],
 ) -> None:
     images = _IMAGES[str(message.op)]
     rows: dict[str, str] = {}
@@ -570,12 +583,8 @@ def _read_rows(
             continue
         if name not in images:
             raise wrong_type("null", row, place)
-        shape = shapes.get(name)
-        if shape is None:
-            texts, unavailable = loose_texts(row, place, placeholder)
-        else:
-            # PostgreSQL's row before may be its key and nulls, whatever the columns.
-            texts, unavailable = shape.texts(row, place, nulls=name == "before")
+        # PostgreSQL's row before may be its key and nulls, whatever the columns.
+        texts, unavailable = shapes[name].texts(row, place, nulls=name == "before")
         rows[name] = _json(texts)
         if name == "after" and unavailable:
             message.unavailable_columns = _json(unavailable)

@@ -15,6 +15,7 @@ import pyarrow as pa
 from changefold.connect_batches import BAD, NULL, NUMBER, TEXT, Tokens
 from changefold.debezium import DebeziumMessage, read_source
 from changefold.debezium_positions import read_position
+from changefold.declared_types import table_name
 from changefold.errors import CdcDecodeError
 from changefold.json_documents import MAX_WINDOW, JsonDocuments, Words
 from changefold.json_layouts import Layout, Objects, Path
@@ -127,6 +128,8 @@ class SourceBatch:
         self.valid &= ~(self._kinds > NUMBER).any(axis=0)
         self.columns: dict[str, pa.Array] = {}
         self.ops = np.zeros(self._shape[1], np.uint8)
+        self._messages = [DebeziumMessage()]
+        self._ids: Places = np.zeros(self._shape[1], np.int64)
         self._members = {path: index for index, path in enumerate(layout.paths)}
         paths = {*layout.paths, *layout.constants}
         if (
@@ -140,6 +143,16 @@ class SourceBatch:
         self._read_numbers()
         self._read_transaction()
         self._read_positions()
+
+    def tables(self) -> tuple[list[str], Places]:
+        """Return names of tables, and which of them each message has."""
+        names = [
+            table_name(
+                message.source_database, message.source_schema, message.source_table
+            )
+            for message in self._messages
+        ]
+        return names, self._ids
 
     # ------------------------------------------------------- what messages share
 

@@ -35,6 +35,18 @@ def _parse_ticdc_simple_avro(value: pa.Array) -> pa.Array:
     return parse_avro_batch(value)
 
 
+def _parse_debezium(key: pa.Array, value: pa.Array, types: pa.Array) -> pa.Array:
+    from changefold.arrow_debezium import parse_batch
+
+    return parse_batch(key, value, types)
+
+
+def _check_connect_types(types: str | None) -> str | None:
+    from changefold.declared_types import check_types
+
+    return check_types(types)
+
+
 def _parse_mysql_ddl(sql: str | None, database: str | None) -> str | None:
     from changefold.ddl import parse_ddl
 
@@ -119,6 +131,10 @@ def register(spark: SparkSession) -> None:
         "parse_ticdc_simple_avro": arrow_udf(  # type: ignore[call-overload]  # as above
             _parse_ticdc_simple_avro, udf_types.SIMPLE_MESSAGE
         ),
+        "parse_debezium": arrow_udf(  # type: ignore[call-overload]  # as above
+            _parse_debezium, udf_types.DEBEZIUM_MESSAGE
+        ),
+        "check_connect_types": udf(_check_connect_types, "string", useArrow=False),
         "parse_mysql_ddl": udf(_parse_mysql_ddl, "string", useArrow=False),
         "fold_table_schemas": udf(_fold_table_schemas, "string", useArrow=False),
         "convert_mysql_value": udf(_convert_mysql_value, "string", useArrow=False),

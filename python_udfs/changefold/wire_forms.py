@@ -1,22 +1,29 @@
 """The text forms in which protocols send values, to and from that of Canal-JSON.
 
 Conversions between MySQL types know one form. Canal-JSON writes bytes as the characters
-of the same numbers and an instant as a wall clock; TiCDC's Simple protocol writes bytes
-in base64 and an instant as a JSON object with its zone. All else they write alike.
+of the same numbers, an instant as a wall clock and a member of ENUM and SET as a number.
+TiCDC's Simple protocol writes bytes in base64 and an instant as a JSON object with its
+zone. What the decoder of Debezium writes, has all digits of a time, instants in UTC,
+members by name and BIT in binary digits. All else they write alike.
 """
 
 import base64
 import binascii
+import re
 from typing import Final
 
 import msgspec
 
 from changefold.mysql_types import MySqlType
 
-__all__ = ["CANAL", "SIMPLE", "from_wire", "to_wire"]
+__all__ = ["CANAL", "CONNECT", "SIMPLE", "from_wire", "to_wire"]
 
 CANAL: Final = "canal"
 SIMPLE: Final = "simple"
+CONNECT: Final = "connect"
+
+_FRACTION: Final = re.compile(r"[.]([0-9]+)Z?$|Z$|$")
+_WITH_FRACTION: Final = frozenset({"datetime", "timestamp", "time"})
 
 
 class _Instant(msgspec.Struct):
@@ -30,7 +37,7 @@ def from_wire(value: str, mysql_type: MySqlType, form: str) -> tuple[str, str]:
     Args:
         value: As the message has it.
         mysql_type: Its type.
-        form: `CANAL` or `SIMPLE`.
+        form: `CANAL`, `SIMPLE` or `CONNECT`.
 
     Returns:
         The text, and the zone of an instant; UTC for all else.
@@ -38,6 +45,8 @@ def from_wire(value: str, mysql_type: MySqlType, form: str) -> tuple[str, str]:
     Raises:
         ValueError: If it is not of that form.
     """
+    if form == CONNECT:
+        return _from_connect(value, mysql_type), "UTC"
     if form == SIMPLE and mysql_type.is_binary:
         try:
             return base64.b64decode(value, validate=True).decode("latin-1"), "UTC"
@@ -49,6 +58,25 @@ def from_wire(value: str, mysql_type: MySqlType, form: str) -> tuple[str, str]:
     return value, "UTC"
 
 
+def _from_connect(value: str, mysql_type: MySqlType) -> str:
+    if mysql_type.base in _WITH_FRACTION:
+        digits = mysql_type.fraction_digits
+        found = _FRACTION.search(value)
+        fraction = ((found and found[1]) or "").ljust(6, "0")[:digits]
+        whole = _FRACTION.sub("", value)
+        return f"{whole}.{fraction}" if digits else whole
+    if mysql_type.base == "bit":
+        flags = {"true": "1", "false": "0"}
+        return str(int(flags.get(value, value) or "0", 2))
+    if mysql_type.base == "enum":
+        # No member is the empty text, which MySQL numbers 0.
+        return str(("", *mysql_type.elements).index(value))
+    if mysql_type.base == "set":
+        chosen = value.split(",") if value else []
+        return str(sum(1 << mysql_type.elements.index(member) for member in chosen))
+    return value
+
+
 def to_wire(
     text: str | None, mysql_type: MySqlType, form: str, zone: str
 ) -> str | None:
@@ -57,13 +85,33 @@ def to_wire(
     Args:
         text: The value; None for NULL.
         mysql_type: Its type.
-        form: `CANAL` or `SIMPLE`.
+        form: `CANAL`, `SIMPLE` or `CONNECT`.
         zone: The zone in which an instant is written.
     """
-    if text is None or form != SIMPLE:
+    if text is None or form == CANAL:
         return text
+    if form == CONNECT:
+        return _to_connect(text, mysql_type)
     if mysql_type.is_binary:
         return base64.b64encode(text.encode("latin-1")).decode()
     if mysql_type.base == "timestamp":
         return msgspec.json.encode(_Instant(zone, text)).decode()
+    return text
+
+
+def _to_connect(text: str, mysql_type: MySqlType) -> str:
+    if mysql_type.base in _WITH_FRACTION:
+        whole, _, fraction = text.partition(".")
+        instant = "Z" if mysql_type.base == "timestamp" else ""
+        return f"{whole}.{fraction.ljust(6, '0')}{instant}"
+    if mysql_type.base == "bit":
+        return f"{int(text):0{mysql_type.length or 1}b}"
+    if mysql_type.base == "enum":
+        return ("", *mysql_type.elements)[int(text)]
+    if mysql_type.base == "set":
+        return ",".join(
+            member
+            for place, member in enumerate(mysql_type.elements)
+            if int(text) >> place & 1
+        )
     return text

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import yaml
 
 from changefold.connect_types import ConnectType
+from changefold.mysql_types import MySqlType
 from changefold_tools.types import ColumnType, TypeSeed, common_type
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ COPY_COLUMN: Final = {"_cdc_copy": "bigint"}
 COPY_KEY: Final = ["_cdc_row_hash", "_cdc_copy"]
 """What identifies a row of such a table."""
 
-_FINE_TIMES: Final = {"NanoTimestamp", "ZonedTimestamp"}
+_FINE_TIMES: Final = {"IsoTimestamp", "NanoTimestamp", "ZonedTimestamp"}
 """Types of Kafka Connect that may have more digits than Spark's timestamps."""
 
 CURRENT_COLUMNS: Final = ("_cdc_op", "_cdc_commit_ts", "_cdc_conversion_failures")
@@ -143,16 +144,14 @@ def _indented(text: str, by: int = 4) -> str:
 
 def _default(text: str, source_type: SourceType) -> str:
     """The default of a column, in the form of the messages."""
-    kind = ""
-    if isinstance(source_type, ConnectType):
-        # It comes from a message.
-        pass
-    elif source_type.is_binary:
-        kind = "bytes"
-    elif source_type.base == "timestamp":
-        kind = "timestamp"
-    if kind:
-        return f"{{{{ default_text({_jinja_text(text)}, '{kind}') }}}}"
+    if isinstance(source_type, MySqlType):
+        kind = "bytes" if source_type.is_binary else source_type.base
+        members = ", ".join(_jinja_text(member) for member in source_type.elements)
+        if members:
+            return f"{{{{ default_text({_jinja_text(text)}, '{kind}', [{members}]) }}}}"
+        if kind in {"bytes", "timestamp", "bit"}:
+            return f"{{{{ default_text({_jinja_text(text)}, '{kind}') }}}}"
+    # That of another type has one form, or came in a message.
     return f"{{{{ sql_text({_jinja_text(text)}) }}}}"
 
 
@@ -548,7 +547,7 @@ class TableModels:
         arguments = [_jinja_text(_image(name))]
         macro = own.conversion
         match own.conversion:
-            case "mysql_number" if kept != "string":
+            case "mysql_number" | "mysql_bit" if kept != "string":
                 arguments.append(f"'{kept}'")
             case "mysql_enum" | "mysql_set":
                 members = ", ".join(_jinja_text(member) for member in own.members)

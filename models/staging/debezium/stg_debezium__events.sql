@@ -19,8 +19,7 @@ located as (
 
     select
         *,
-        concat_ws('.', message.source_database, message.source_schema)
-            as source_database,
+        {{ debezium_database('message', 'declared_databases') }} as source_database,
         {{ debezium_sequence('message', 'kafka_offset') }} as change_sequence,
         {{ debezium_event_kind('message') }} as event_kind
     from parsed
@@ -40,12 +39,13 @@ events as (
 
         ---------- event
         event_kind,
-        case
-            when event_kind <> 'row' then coalesce(message.event_type, message.op)
-            when message.op = 'r' then concat_ws(' ', 'READ', message.snapshot)
-            when message.op = 'c' then 'CREATE'
-            when message.op = 'u' then 'UPDATE'
-            when message.op = 'd' then 'DELETE'
+        case message.op
+            when 'r' then concat_ws(' ', 'READ', message.snapshot)
+            when 'c' then 'CREATE'
+            when 'u' then 'UPDATE'
+            when 'd' then 'DELETE'
+            when 't' then 'TRUNCATE'
+            else message.event_type
         end as event_type,
         if(event_kind = 'row', message.op, null) as op,
         source_database,

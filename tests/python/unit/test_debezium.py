@@ -20,6 +20,7 @@ from changefold import udf_types
 from changefold.arrow_debezium import DEBEZIUM_TYPE, parse_batch
 from changefold.connect_values import UNAVAILABLE
 from changefold.debezium import DebeziumMessage, decode_debezium, read_debezium
+from changefold.declared_types import table_name
 from changefold.errors import CdcDecodeError
 from changefold.strict_json import MAX_DEPTH, MAX_MESSAGE_BYTES
 
@@ -121,20 +122,23 @@ def key_of(payload: Any, fields: list[dict[str, Any]] = KEY_FIELDS) -> dict[str,
     return {"schema": {"type": "struct", "fields": fields}, "payload": payload}
 
 
+TABLE = "testDB.dbo.customers"
+
+
 def read(
-    message: Any, key: Any = KEY, columns: list[dict[str, Any]] | None = None
+    message: Any, key: Any = KEY, types: dict[str, str] | None = None
 ) -> DebeziumMessage:
     return read_debezium(
         None if key is None else encode(key),
         None if message is None else encode(message),
-        None if columns is None else json.dumps(columns),
+        None if types is None else json.dumps({TABLE: types}),
     )
 
 
 def decode(
-    message: Any, key: Any = KEY, columns: list[dict[str, Any]] | None = None
+    message: Any, key: Any = KEY, types: dict[str, str] | None = None
 ) -> DebeziumMessage:
-    read_message = read(message, key, columns)
+    read_message = read(message, key, types)
     if read_message.error is not None:
         raise read_message.error
     return read_message
@@ -164,11 +168,6 @@ def b64(octets: bytes) -> str:
 
 def test_a_create_has_the_row_after_and_its_place() -> None:
     message = decode(wrapped(CREATE), key_of(KEY))
-    columns = (
-        '[{"name":"id","type":"int32","optional":false},'
-        '{"name":"first_name","type":"string","optional":false},'
-        '{"name":"email","type":"string","optional":true}]'
-    )
     assert message == DebeziumMessage(
         event_kind="row",
         connector="sqlserver",
@@ -181,8 +180,10 @@ def test_a_create_has_the_row_after_and_its_place() -> None:
         primary_key='["id"]',
         after=JOHN_TEXT,
         is_typed=True,
-        columns=columns,
-        columns_fingerprint=message.columns_fingerprint,
+        column_types=(
+            '{"id":"connect.int32","first_name":"connect.string",'
+            '"email":"connect.string"}'
+        ),
         change_sequence=(
             "00000027:00000758:0005.1.00000027:00000758:0003.00000000000000000001"
         ),
@@ -193,8 +194,6 @@ def test_a_create_has_the_row_after_and_its_place() -> None:
         source_ts_ms=1559729468470,
         ts_ms=1559729471739,
     )
-    assert message.columns_fingerprint is not None
-    assert len(message.columns_fingerprint) == 16
 
 
 @pytest.mark.parametrize(
@@ -257,11 +256,27 @@ def test_without_a_schema_values_stay_as_they_came() -> None:
         "point": '{"x":"0.10"}',
     }
     assert not message.is_typed
-    assert message.columns is None
-    assert message.columns_fingerprint is None
+    assert json.loads(str(message.column_types)) == dict.fromkeys(
+        json.loads(message.after), "connect.untyped"
+    )
 
 
-def test_columns_that_are_given_type_a_message_without_a_schema() -> None:
+@pytest.mark.parametrize("payload", [UPDATE, DELETE, CREATE, READ])
+def test_without_a_schema_the_columns_of_the_row_have_no_type(
+    payload: dict[str, Any],
+) -> None:
+    assert json.loads(str(decode(payload).column_types)) == dict.fromkeys(
+        JOHN, "connect.untyped"
+    )
+
+
+def test_of_a_message_without_schema_and_row_no_column_is_known() -> None:
+    for payload in (TRUNCATE, DELETE | {"before": None}):
+        assert decode(payload).column_types is None
+        assert decode(wrapped(payload)).column_types is not None
+
+
+def test_declared_types_type_a_message_without_a_schema() -> None:
     fields: list[dict[str, Any]] = [
         {"field": "id", "type": "int32", "optional": False},
         {
@@ -278,27 +293,70 @@ def test_columns_that_are_given_type_a_message_without_a_schema() -> None:
         },
     ]
     payload = CREATE | {"after": {"id": 1, "day": 19782, "tags": ["a"]}}
+    types = {
+        "id": "connect.int32",
+        "day": "connect.Date DEFAULT 2020-02-02",
+        "tags": "connect.array<connect.string>",
+    }
     with_schema = decode(wrapped(payload, fields))
-    assert with_schema.columns is not None
-    given = decode(payload, columns=json.loads(with_schema.columns))
-    assert given == with_schema
-    assert given.after == '{"id":"1","day":"2024-02-29","tags":"[\\"a\\"]"}'
+    assert json.loads(str(with_schema.column_types)) == types
+    declared = decode(payload, types=types)
+    assert declared == with_schema
+    assert declared.after == '{"id":"1","day":"2024-02-29","tags":"[\\"a\\"]"}'
 
 
-def test_columns_that_are_given_may_lag_behind() -> None:
-    columns = [
-        {"name": "gone", "type": "int32"},
-        {"name": "id", "type": "int32", "logical": "io.debezium.time.Date"},
-    ]
-    payload = CREATE | {"after": {"id": 0, "new": 7}}
-    message = decode(payload, key={"id": 0}, columns=columns)
-    assert message.after == '{"id":"1970-01-01","new":"7"}'
+def test_declared_types_may_be_less_or_more_than_a_row_has() -> None:
+    types = {"gone": "connect.int32", "id": "connect.Date"}
+    payload = CREATE | {"after": {"new": 7, "id": 0, "toast": UNAVAILABLE}}
+    message = decode(payload, key={"id": 0}, types=types)
+    assert message.after == '{"new":"7","id":"1970-01-01"}'
+    assert message.unavailable_columns == '["toast"]'
     assert message.key == '{"id":"1970-01-01"}'
+    assert message.is_typed
+    assert json.loads(str(message.column_types)) == types | {
+        "new": "connect.untyped",
+        "toast": "connect.untyped",
+    }
 
 
-def test_the_schema_of_the_message_wins_over_columns_that_are_given() -> None:
-    columns = [{"name": "id", "type": "string"}]
-    assert decode(wrapped(CREATE), columns=columns) == decode(wrapped(CREATE))
+def test_a_truncate_has_the_types_that_were_declared() -> None:
+    message = decode(TRUNCATE, types={"id": "connect.Date"})
+    assert message.column_types == '{"id":"connect.Date"}'
+
+
+def test_the_schema_of_the_message_wins_over_declared_types() -> None:
+    types = {"id": "connect.string"}
+    assert decode(wrapped(CREATE), types=types) == decode(wrapped(CREATE))
+
+
+@pytest.mark.parametrize(
+    ("source", "table"),
+    [
+        (SOURCE, "testDB.dbo.customers"),
+        (POSTGRESQL, "shop.public.orders"),
+        (MYSQL, "shop.orders"),
+    ],
+)
+def test_types_are_declared_by_database_schema_and_table(
+    source: dict[str, Any], table: str
+) -> None:
+    payload = encode(CREATE | {"source": source, "after": {"id": 0}})
+    other = {"shop.other": {"id": "connect.Year"}, "orders": {"id": "connect.Year"}}
+    types = other | {table: {"id": "connect.Date"}}
+    message = read_debezium(None, payload, json.dumps(types))
+    assert message.after == '{"id":"1970-01-01"}'
+    message = read_debezium(None, payload, json.dumps(other))
+    assert (message.after, message.is_typed) == ('{"id":"0"}', False)
+
+
+def test_a_key_of_a_tombstone_has_no_declared_types() -> None:
+    assert decode(None, {"id": 0}, types={"id": "connect.Date"}).key == '{"id":"0"}'
+
+
+def test_a_declared_type_that_a_value_does_not_have_is_told() -> None:
+    error = read(CREATE, types={"email": "connect.int32"}).error
+    assert error is not None
+    assert (error.error_class, error.path) == ("schema_mismatch", "$.after.email")
 
 
 def test_white_space_and_order_of_the_parts_change_nothing() -> None:
@@ -325,85 +383,6 @@ def test_a_key_without_a_schema_gets_the_types_of_the_row() -> None:
     fields = [{"field": "id", "type": "int32", "name": "io.debezium.time.Date"}]
     payload = CREATE | {"after": {"id": 1}}
     assert decode(wrapped(payload, fields), {"id": 1}).key == '{"id":"1970-01-02"}'
-
-
-def test_a_change_of_shape_is_another_fingerprint() -> None:
-    def fingerprint(*fields: dict[str, Any]) -> str | None:
-        row = {str(field["field"]): None for field in fields}
-        message = decode(wrapped(UPDATE | {"before": row, "after": row}, list(fields)))
-        return message.columns_fingerprint
-
-    one = {"field": "a", "type": "int32", "optional": True}
-    shapes = [
-        (one,),
-        (one | {"field": "b"},),
-        (one | {"type": "int64"},),
-        (one | {"name": "io.debezium.time.Date"},),
-        (one | {"default": 7},),
-        (one | {"parameters": {"length": "3"}},),
-        (one, one | {"field": "b"}),
-        (one | {"field": "b"}, one),
-    ]
-    assert len({fingerprint(*shape) for shape in shapes}) == len(shapes)
-    assert fingerprint(one | {"doc": "a comment", "version": 1}) == fingerprint(one)
-
-
-def test_columns_are_described_with_parameters_and_defaults() -> None:
-    decimal = {
-        "type": "bytes",
-        "name": "org.apache.kafka.connect.data.Decimal",
-        "version": 1,
-        "parameters": {"scale": "2", "connect.decimal.precision": "6"},
-        "default": "fQ==",
-    }
-    fields = [
-        decimal | {"field": "price", "optional": True},
-        {
-            "field": "all",
-            "type": "array",
-            "items": change(decimal, default=ABSENT),
-            "optional": True,
-        },
-        {
-            "field": "n",
-            "type": "int32",
-            "optional": False,
-            "default": 7,
-            "tidb_type": "int",
-        },
-    ]
-    row = {"price": None, "all": None, "n": 7}
-    message = decode(wrapped(CREATE | {"after": row}, fields))
-    parameters = {"scale": "2", "connect.decimal.precision": "6"}
-    logical = "org.apache.kafka.connect.data.Decimal"
-    assert json.loads(str(message.columns)) == [
-        {
-            "name": "price",
-            "type": "bytes",
-            "logical": logical,
-            "parameters": parameters,
-            "optional": True,
-            "default": "1.25",
-        },
-        {
-            "name": "all",
-            "type": "array",
-            "optional": True,
-            "items": {
-                "type": "bytes",
-                "logical": logical,
-                "parameters": parameters,
-                "optional": False,
-            },
-        },
-        {
-            "name": "n",
-            "type": "int32",
-            "optional": False,
-            "default": "7",
-            "tidb_type": "int",
-        },
-    ]
 
 
 # ------------------------------------------------------------------- control messages
@@ -983,7 +962,7 @@ def test_a_wide_schema_of_a_megabyte_is_read() -> None:
     assert len(value) > 1_000_000
     message = decode_debezium(None, value)
     assert message.after == '{"column_5":"1"}'
-    assert len(json.loads(str(message.columns))) == 9500
+    assert len(json.loads(str(message.column_types))) == 9500
 
 
 def test_a_column_that_may_be_null_may_be_missing() -> None:
@@ -1567,6 +1546,18 @@ def test_the_documented_create_repeats_a_field_and_is_refused_as_printed() -> No
 # --------------------------------------------------------------- recorded messages
 
 
+def declared(messages: list[DebeziumMessage]) -> str:
+    """What to declare, so that messages need no schema."""
+    return json.dumps(
+        {
+            table_name(
+                message.source_database, message.source_schema, message.source_table
+            ): json.loads(str(message.column_types))
+            for message in messages
+        }
+    )
+
+
 def records(scenario: str) -> Iterator[tuple[int, bytes | None, bytes | None]]:
     """Offset, key and value of each message of a sample."""
     with gzip.open(GOLDEN / scenario / "messages.ndjson.gz", "rt") as lines:
@@ -1655,14 +1646,14 @@ def without_schemas(value: bytes | None) -> bytes | None:
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_a_message_without_its_schema_is_the_same_by_columns_that_are_given(
+def test_a_message_without_its_schema_is_the_same_by_declared_types(
     scenario: str,
 ) -> None:
     for _, key, value in records(scenario):
         message = decode_debezium(key, value)
-        if message.event_kind != "row" or message.columns is None:
+        if message.event_kind != "row":
             continue
-        bare = decode_debezium(key, without_schemas(value), message.columns)
+        bare = decode_debezium(key, without_schemas(value), declared([message]))
         assert bare == message
 
 
@@ -1730,26 +1721,28 @@ def test_a_batch_keeps_order_and_loses_nothing() -> None:
     ]
 
 
-def test_a_batch_describes_each_shape_once() -> None:
-    fields = [*FIELDS, {"field": "x", "type": "int32", "optional": True}]
-    other = encode(wrapped(CREATE, fields))
-    value = encode(wrapped(CREATE))
-    invalid = encode(wrapped(CREATE | {"after": {}}))
-    values = (invalid, value, other, value, other, value)
-    rows = batch(*((None, each) for each in values))
-    described = [row["columns"] is not None for row in rows]
-    assert described == [True, True, True, False, False, False]
-    assert len({row["columns_fingerprint"] for row in rows}) == 2
-
-
-def test_a_batch_takes_columns_beside_messages_without_schemas() -> None:
-    columns = '[{"name":"id","type":"int32","logical":"io.debezium.time.Date"}]'
+def test_a_batch_takes_declared_types_beside_its_messages() -> None:
+    types = json.dumps({TABLE: {"id": "connect.Date"}})
     rows = parse_batch(
         pa.array([None, None], pa.binary()),
         pa.array([encode(CREATE | {"after": {"id": 0}})] * 2, pa.large_binary()),
-        pa.array([columns, None], pa.string()),
+        pa.array([types, None], pa.string()),
     ).to_pylist()
     assert [row["after"] for row in rows] == ['{"id":"1970-01-01"}', '{"id":"0"}']
+
+
+def test_declared_types_that_are_wrong_are_refused_whatever_the_message() -> None:
+    types = json.dumps({TABLE: {"id": "date"}})
+    expected = f"Column `id` of the table `{TABLE}`: Expected a type such as"
+    for value in (None, b"{", encode(wrapped(CREATE))):
+        with pytest.raises(ValueError, match=expected):
+            read_debezium(None, value, types)
+        with pytest.raises(ValueError, match=expected):
+            parse_batch(
+                pa.array([None], pa.binary()),
+                pa.array([value], pa.binary()),
+                pa.array([types]),
+            )
 
 
 def test_an_empty_batch_has_no_rows() -> None:

@@ -20,6 +20,7 @@ from changefold.arrow_debezium import parse_batch
 from changefold.batch_decoder import as_row
 from changefold.connect_values import UNAVAILABLE
 from changefold.debezium import read_debezium
+from changefold.declared_types import table_name
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "debezium"
 SCENARIOS = sorted(path.parent.name for path in GOLDEN.glob("*/messages.ndjson.gz"))
@@ -49,40 +50,60 @@ def bare(text: bytes | None) -> bytes | None:
 
 
 def one_by_one(
-    messages: list[Record], columns: list[str | None] | None = None
+    messages: list[Record], types: list[str | None] | None = None
 ) -> list[dict[str, Any]]:
-    rows = []
-    described: set[str | None] = set()
-    given = columns or [None] * len(messages)
-    for (key, value), text in zip(messages, given, strict=True):
-        message = read_debezium(key, value, text)
-        if message.columns_fingerprint in described:
-            message.columns = None
-        elif message.error is None:
-            described.add(message.columns_fingerprint)
-        rows.append(as_row(message))
-    return rows
+    declared = types or [None] * len(messages)
+    return [
+        as_row(read_debezium(key, value, text))
+        for (key, value), text in zip(messages, declared, strict=True)
+    ]
 
 
 def together(
-    messages: list[Record], columns: list[str | None] | None = None
+    messages: list[Record], types: list[str | None] | None = None
 ) -> list[dict[str, Any]]:
     rows = parse_batch(
         pa.array([key for key, _ in messages], pa.binary()),
         pa.array([value for _, value in messages], pa.binary()),
-        None if columns is None else pa.array(columns, pa.string()),
+        None if types is None else pa.array(types, pa.string()),
     )
     rows.validate(full=True)
     listed: list[dict[str, Any]] = rows.to_pylist()
     return listed
 
 
-def assert_same(
-    messages: list[Record], columns: list[str | None] | None = None
-) -> None:
-    found, expected = together(messages, columns), one_by_one(messages, columns)
+def assert_same(messages: list[Record], types: list[str | None] | None = None) -> None:
+    found, expected = together(messages, types), one_by_one(messages, types)
     for message, row, expected_row in zip(messages, found, expected, strict=True):
         assert row == expected_row, message
+
+
+def declared_types(
+    messages: list[Record], chance: random.Random | None = None
+) -> list[str | None]:
+    """The types that the schemas of messages have, each time of all tables.
+
+    With `chance`, two such texts whose columns have some of the types, or none.
+    """
+    types: dict[str, dict[str, str]] = {}
+    for key, value in messages:
+        message = read_debezium(key, value)
+        if message.event_kind == "row" and message.column_types is not None:
+            table = table_name(
+                message.source_database, message.source_schema, message.source_table
+            )
+            types.setdefault(table, {}).update(json.loads(message.column_types))
+    if chance is None:
+        return [json.dumps(types)] * len(messages)
+    texts: list[str | None] = [None, "{}"]
+    for _ in range(2):
+        some = {
+            table: {name: columns[name] for name in columns if chance.random() < 0.5}
+            for table, columns in types.items()
+            if chance.random() < 0.8
+        }
+        texts.append(json.dumps(some))
+    return chance.choices(texts, k=len(messages))
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
@@ -96,8 +117,11 @@ def test_a_batch_of_recorded_messages_is_what_each_of_them_gives(
     assert_same([(key, bare(value)) for key, value in messages])
     assert_same([(bare(key), value) for key, value in messages])
     assert_same([(None, value) for _, value in messages])
-    descriptions = [read_debezium(*message).columns for message in messages]
-    assert_same(without, descriptions)
+    assert_same(without, declared_types(messages))
+    chance = random.Random(scenario)  # noqa: S311  # the same each time
+    for declared in (declared_types(messages, chance) for _ in range(3)):
+        assert_same(without, declared)
+        assert_same([(key, bare(value)) for key, value in messages], declared)
 
 
 @pytest.mark.parametrize(
@@ -115,9 +139,11 @@ def test_most_messages_of_a_batch_are_not_parsed_one_by_one(
         return read_debezium(*message)
 
     monkeypatch.setattr(arrow_debezium, "read_debezium", count)
-    for each in (messages, [(bare(key), bare(value)) for key, value in messages]):
+    without = [(bare(key), bare(value)) for key, value in messages]
+    types = declared_types(messages)
+    for each, declared in ((messages, None), (without, None), (without, types)):
         parsed.clear()
-        together(each)
+        together(each, declared)
         # The others are DDL, truncates and heartbeats.
         assert len(parsed) < len(messages) / 4
 
@@ -319,6 +345,8 @@ def test_a_changed_message_among_others_is_what_it_gives_by_itself(
             changed.append((mutate(key, chance), value))
     chance.shuffle(changed)
     assert_same(changed)
+    types = declared_types(recorded, chance)
+    assert_same(changed, chance.choices(types, k=len(changed)))
 
 
 @pytest.mark.parametrize(
@@ -337,6 +365,13 @@ def test_any_value_in_any_column_is_what_it_gives_by_itself(
     ]
     assert_same(changed)
     assert_same([(bare(key), value) for key, value in changed])
+    without: list[Record] = [
+        (bare(key), mutate(payload, chance))
+        for key, value in records(scenario)
+        if (payload := bare(value)) is not None
+    ]
+    types = declared_types(records(scenario))[:1] * len(without)
+    assert_same(without, types)
 
 
 def test_an_empty_batch_and_a_batch_of_nothing_are_decoded() -> None:

@@ -1,0 +1,102 @@
+"""Types that were declared for the columns of a topic, for messages without a schema.
+
+One text for all tables: a JSON object of the table, named as its messages do, and its
+columns with their types: ``{"shop.dbo.orders": {"placed_at": "connect.Timestamp"}}``. It
+is configuration, not data: where it is wrong, nothing is decoded.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from changefold.connect_types import ConnectType, parse_connect_type
+from changefold.connect_values import UNAVAILABLE, RowShape, read_columns
+from changefold.errors import CdcDecodeError
+from changefold.strict_json import Json, NumberToken, shorten, strict_tokens, token_text
+
+__all__ = ["check_types", "declared_shape", "read_types", "table_name"]
+
+
+def check_types(text: str | None) -> str | None:
+    """Return what is wrong with declared types, as a sentence; ``None`` if nothing is.
+
+    Args:
+        text: The types, see the module; ``None`` for none.
+    """
+    try:
+        read_types(text)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def table_name(database: str | None, schema: str | None, table: str | None) -> str:
+    """Return the name of a table as it is declared: what it lacks is left out."""
+    return ".".join(part for part in (database, schema, table) if part)
+
+
+@lru_cache(maxsize=64)
+def read_types(text: str | None) -> Mapping[str, Mapping[str, ConnectType]]:
+    """Read declared types.
+
+    Args:
+        text: As in `check_types`.
+
+    Returns:
+        By the table, the types by the column.
+
+    Raises:
+        ValueError: If they are not what the module says; it names table and column.
+    """
+    if text is None:
+        return {}
+    try:
+        document = strict_tokens(text.encode())
+    except CdcDecodeError as error:
+        raise ValueError(f"The declared types are no JSON: {error}") from None
+    tables = _object(document, "Expected the declared types as object of tables")
+    return {
+        table: {
+            column: _read_type(written, f"Column `{column}` of the table `{table}`")
+            for column, written in _object(
+                columns, f"Table `{table}`: Expected an object of columns and types"
+            ).items()
+        }
+        for table, columns in tables.items()
+    }
+
+
+def _object(document: object, expected: str) -> Json:
+    if isinstance(document, dict):
+        return document
+    raise _refused(expected, token_text(document))
+
+
+def _read_type(written: object, place: str) -> ConnectType:
+    if not isinstance(written, str) or isinstance(written, NumberToken):
+        expected = f"{place}: Expected a text such as `connect.int32`"
+        raise _refused(expected, token_text(written))
+    try:
+        type_ = parse_connect_type(written)
+        read_columns({"": type_}, UNAVAILABLE)
+    except CdcDecodeError as error:
+        raise ValueError(f"{place}: {error.message}") from None
+    except ValueError as error:
+        raise ValueError(f"{place}: {error}") from None
+    return type_
+
+
+def _refused(expected: str, found: str) -> ValueError:
+    return ValueError(f"{expected}, got `{shorten(found)}`")
+
+
+@lru_cache(maxsize=1024)
+def declared_shape(text: str | None, table: str, placeholder: str) -> RowShape | None:
+    """Return the shape of a table's rows; ``None`` if it was not declared.
+
+    Args:
+        text: The declared types, which `read_types` reads.
+        table: Name of the table, of `table_name`.
+        placeholder: As in `connect_values.row_shape`.
+    """
+    types = read_types(text).get(table)
+    return None if types is None else read_columns(types, placeholder)
