@@ -172,6 +172,7 @@ def _in_order(pieces: list[_Piece]) -> pa.StructArray:
     if not pieces:
         return pa.array([], DEBEZIUM_TYPE)
     places = np.concatenate([piece.places for piece in pieces])
+    is_ordered = bool((np.diff(places) > 0).all())
     order = pa.array(np.argsort(places))
     arrays = []
     for field in DEBEZIUM_TYPE:
@@ -183,7 +184,8 @@ def _in_order(pieces: list[_Piece]) -> pa.StructArray:
             pa.nulls(len(piece.places), field.type) if part is None else part
             for piece, part in zip(pieces, parts, strict=True)
         ]
-        arrays.append(pa.concat_arrays(filled).take(order))
+        joined = filled[0] if len(filled) == 1 else pa.concat_arrays(filled)
+        arrays.append(joined if is_ordered else joined.take(order))
     return pa.StructArray.from_arrays(arrays, fields=list(DEBEZIUM_TYPE))
 
 

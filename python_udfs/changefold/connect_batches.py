@@ -25,6 +25,8 @@ from changefold.connect_values import (
     boolean_text,
     date_text,
     decimal_text,
+    double_text,
+    float_text,
     integer_text,
     iso_text,
     plain_text,
@@ -448,6 +450,24 @@ class RowBatch:
         left: Places = chosen[~valid]
         return left
 
+    def _doubles(self, chosen: Places) -> Places:
+        return self._fractions(chosen, 15)
+
+    def _floats(self, chosen: Places) -> Places:
+        return self._fractions(chosen, 6)
+
+    def _fractions(self, chosen: Places, digits: int) -> Places:
+        """Keep numbers that are their own shortest text.
+
+        Of so many digits no two are the same number in floating point, so there is no
+        shorter one, unless it ends with a zero.
+        """
+        lengths = self._lengths[chosen]
+        is_short = (self._tokens.kinds[chosen] == NUMBER) & (lengths <= digits + 1)
+        candidates = chosen[is_short]
+        valid = matches(self._tokens.cut(candidates), _FRACTION_PATTERN)
+        return np.concatenate([chosen[~is_short], candidates[~valid]])
+
     def _texts(self, chosen: Places) -> Places:
         left: Places = chosen[self._tokens.kinds[chosen] != TEXT]
         return left
@@ -639,6 +659,8 @@ _CONVERSIONS: Final[dict[Any, Callable[..., Places]]] = {
     integer_text: RowBatch._integers,
     plain_text: RowBatch._texts,
     boolean_text: RowBatch._booleans,
+    double_text: RowBatch._doubles,
+    float_text: RowBatch._floats,
     date_text: RowBatch._dates,
     time_text: RowBatch._times,
     timestamp_text: RowBatch._timestamps,
@@ -658,6 +680,9 @@ def _nothing(_: RowBatch, chosen: Places, *__: object) -> Places:
 _DAYS: Final = (-719_162, 2_932_896)
 _MICROS: Final = (-62_135_596_800_000_000, 253_402_300_799_999_999)
 _NANOS: Final = (-9_200_000_000_000_000_000, 9_200_000_000_000_000_000)
+_FRACTION_PATTERN: Final = (
+    r"^-?(?:0\.0|[1-9][0-9]*\.(?:0|[0-9]*[1-9])|0\.0{0,2}[1-9](?:[0-9]*[1-9])?)$"
+)
 _UTC_PATTERN: Final = (
     r"^[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?Z$"
 )

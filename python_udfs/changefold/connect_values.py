@@ -63,6 +63,8 @@ __all__ = [
     "boolean_text",
     "date_text",
     "decimal_text",
+    "double_text",
+    "float_text",
     "integer_text",
     "iso_text",
     "plain_text",
@@ -537,7 +539,8 @@ def plain_text(value: object) -> str:
     raise _MismatchError("`str`", value)
 
 
-def _float(value: object) -> str:
+def float_text(value: object) -> str:
+    """Return the shortest text of a number of single precision."""
     text = _not_finite(value, "`float`")
     if text is None:
         # The shortest text of a number of this width: that of a double has more digits.
@@ -549,7 +552,8 @@ def _float(value: object) -> str:
     return text
 
 
-def _double(value: object) -> str:
+def double_text(value: object) -> str:
+    """Return the shortest text of a number of double precision."""
     text = _not_finite(value, "`double`")
     if text is None:
         number = float(str(value))
@@ -880,10 +884,10 @@ _LEAVES: Final[dict[str, Convert]] = {
     "int64": partial(integer_text, 64),
     "MicroDuration": partial(integer_text, 64),
     "uint64": _unsigned_bigint,
-    "float": _float,
-    "float32": _float,
-    "double": _double,
-    "float64": _double,
+    "float": float_text,
+    "float32": float_text,
+    "double": double_text,
+    "float64": double_text,
     "boolean": boolean_text,
     "bytes": _bytes,
     # TiCDC's, a number; that of Connect has a scale.

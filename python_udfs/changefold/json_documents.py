@@ -169,15 +169,17 @@ class JsonDocuments(MessageBatch):
         lengths = ends - first
         is_zero = self.data[first] == ord("0")
         is_whole = (lengths > 0) & (lengths <= 24) & (~is_zero | (lengths == 1))
-        words = self.pieces(ends - 24, 24)
+        words = np.full((len(starts), 3), _ZEROS)
         numbers = np.zeros(len(starts), np.uint64)
-        for index in range(3):
-            mask = _LAST_BYTES[np.clip(lengths - 8 * (2 - index), 0, 8)]
-            word = (words[:, index] & mask) | (_ZEROS & ~mask)
-            words[:, index] = word
-            is_whole &= _are_digits(word)
-            numbers *= np.uint64(10**8)
-            numbers += _number(word)
+        for skipped in (0, 8, 16):
+            # Most have 8 digits at most: the others have more words.
+            mine = np.flatnonzero(lengths > skipped)
+            mask = _LAST_BYTES[np.minimum(lengths[mine] - skipped, 8)]
+            word = self.pieces(ends[mine] - skipped - 8, 8)[:, 0]
+            word = (word & mask) | (_ZEROS & ~mask)
+            words[mine, 2 - skipped // 8] = word
+            is_whole[mine] &= _are_digits(word)
+            numbers[mine] += _number(word) * np.uint64(10**skipped)
         valid = is_whole & (lengths <= 19) & (numbers <= np.uint64(MAX_INT64))
         valid &= ~(is_zero & is_negative)
         signed = numbers.view(np.int64)

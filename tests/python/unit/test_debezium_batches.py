@@ -374,6 +374,35 @@ def test_any_value_in_any_column_is_what_it_gives_by_itself(
     assert_same(without, types)
 
 
+@pytest.mark.parametrize("type_", ["float", "double"])
+def test_fractions_of_a_batch_are_the_texts_of_each(
+    type_: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrow_debezium, "_WORTH_A_GROUP", 1)
+    chance = random.Random(type_)  # noqa: S311  # the same each time
+    tokens = ["0.0", "-0.0", "0.001", "0.0001", "0.00001", "1.10", "10.0", "1.0e5"]
+    tokens += ["9999999999999.9", "99999999999999.9", "123456.7", "16777217.0"]
+    for _ in range(2000):
+        whole = str(chance.randrange(10 ** chance.randrange(16)))
+        fraction = str(chance.randrange(10 ** chance.randrange(12)))
+        tokens.append(f"{'-' * chance.randrange(2)}{whole}.{fraction}")
+        tokens.append(f"0.{fraction.rjust(chance.randrange(20), '0')}")
+        tokens.append(repr(chance.random() * 10 ** chance.randrange(-8, 20)))
+    values = [value for _, value in records("mariadb_shop") if value is not None]
+    payloads_of_rows = (json.loads(value)["payload"] for value in values)
+    envelope = next(each for each in payloads_of_rows if "after" in each)
+    envelope |= {"op": "c", "before": None}
+    text = json.dumps(envelope | {"after": 0}, separators=(",", ":"))
+    head, tail = text.split('"after":0')
+    payloads = [f'{head}"after":{{"x":{token}}}{tail}' for token in tokens]
+    messages: list[Record] = [(None, payload.encode()) for payload in payloads]
+    source = envelope["source"]
+    types = {f"{source['db']}.{source['table']}": {"x": f"connect.{type_}"}}
+    declared: list[str | None] = [json.dumps(types)] * len(messages)
+    assert {row["event_kind"] for row in together(messages, declared)} == {"row"}
+    assert_same(messages, declared)
+
+
 def test_an_empty_batch_and_a_batch_of_nothing_are_decoded() -> None:
     assert_same([])
     assert_same([(None, None)] * 5)
