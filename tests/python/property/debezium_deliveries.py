@@ -1,0 +1,230 @@
+"""Random deliveries by Debezium of what happened in a source.
+
+`deliver` draws how a connector reads a history (`debezium_stream`) and how its messages
+reach the reader of its topics: at least once, and the partitions at any speed.
+"""
+
+import json
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+from zlib import crc32
+
+from debezium_histories import History, draw_history
+from debezium_messages import Message
+from debezium_settings import Settings, draw_settings
+from debezium_stream import read_stream
+from histories import FIRST_MILLISECOND, Line, happens
+from hypothesis import strategies as st
+
+PARTITIONS: Final = 3
+
+Record = tuple[int, Message]
+"""A partition of the message's topic, and the message as it was sent."""
+
+
+@dataclass(frozen=True, eq=False)
+class Delivery:
+    """Topics as they were read, and what the source says.
+
+    Attributes:
+        settings: How they came about.
+        records: What was read, in order.
+        final: Lines of ``expected_final``.
+        history: Lines of ``expected_history``; none of MariaDB.
+        snapshot_seq: The last of PostgreSQL's that only a snapshot shows.
+    """
+
+    settings: Settings
+    records: Sequence[Record] = field(repr=False)
+    final: list[Line] = field(repr=False)
+    history: list[Line] = field(repr=False)
+    snapshot_seq: int
+
+    def lines(self, *, has_schemas: bool) -> Iterator[Line]:
+        """Yield the lines of a recording, with or without the schemas."""
+        offsets: Counter[tuple[str, int]] = Counter()
+        for partition, message in self.records:
+            place = message.topic, partition
+            parts = [
+                None if part is None else part.text(has_schema=has_schemas)
+                for part in (message.key, message.value)
+            ]
+            yield {
+                "topic": message.topic,
+                "partition": partition,
+                "offset": offsets[place],
+                "timestamp": FIRST_MILLISECOND + offsets.total(),
+                "key": parts[0],
+                "value": parts[1],
+                "headers": [list(header) for header in message.headers],
+            }
+            offsets[place] += 1
+
+
+def draw_delivery(
+    random: Random, settings: Settings, histories: int = 1, transactions: int = 8
+) -> Delivery:
+    """Draw a history and how its connector delivers it.
+
+    Args:
+        random: Makes the choices.
+        settings: What `draw_settings` returned.
+        histories: How many histories share the tables.
+        transactions: How many transactions each of them has at most.
+    """
+    history = draw_history(
+        random,
+        settings.connector,
+        histories,
+        transactions,
+        has_defaults=settings.has_schemas,
+    )
+    return deliver(random, history, settings)
+
+
+def deliver(random: Random, history: History, settings: Settings) -> Delivery:
+    """Draw how what happened in a source reaches the reader of its topics."""
+    stream = read_stream(random, history, settings)
+    queues: dict[tuple[str, int], deque[Record]] = {}
+    for partition, message in _Producer(random, settings, stream.messages).run():
+        place = message.topic, partition
+        queues.setdefault(place, deque()).append((partition, message))
+    records: list[Record] = []
+    waiting = list(queues.values())
+    while waiting:
+        queue = random.choice(waiting)
+        number = min(len(queue), random.randint(1, settings.chunk))
+        records += [queue.popleft() for _ in range(number)]
+        waiting = [queue for queue in waiting if queue]
+    return Delivery(
+        settings, records, history.final(), stream.history, stream.snapshot_seq
+    )
+
+
+class _Producer:
+    """Sends messages in order, at least once."""
+
+    def __init__(
+        self, random: Random, settings: Settings, messages: Sequence[Message]
+    ) -> None:
+        self._random = random
+        self._settings = settings
+        self._messages = messages
+        self._built_at = (FIRST_MILLISECOND + 1500) * 1000
+        self._out: list[Record] = []
+        # Whether it was started after its last snapshot.
+        self._is_restarted = False
+        self._crashes = {
+            random.randint(0, len(messages)) for _ in range(settings.restarts)
+        }
+        # Where PostgreSQL's first transaction after a snapshot goes on.
+        firsts = [
+            index
+            for index, (one, other) in enumerate(pairwise(messages), 1)
+            if one.again and other.again
+        ]
+        if firsts and settings.cuts_first:
+            self._crashes.add(random.choice(firsts))
+
+    def run(self) -> list[Record]:
+        """Return all that is sent, in order."""
+        next_ = 0
+        while next_ < len(self._messages):
+            self._send(self._messages[next_])
+            next_ += 1
+            if happens(self._random, self._settings.repeat_chance):
+                self._repeat()
+            if next_ in self._crashes:
+                self._crashes.remove(next_)
+                next_ = self._restart(next_)
+        return self._out
+
+    def _send(self, message: Message) -> None:
+        if message.kind == "read":
+            self._is_restarted = False
+        self._built_at += self._random.choice((1, 40, 3000))
+        sent = message.stamped(self._built_at, is_restarted=self._is_restarted)
+        self._out.append((self._partition(sent), sent))
+
+    def _partition(self, message: Message) -> int:
+        """Return the partition of a message; without a key it may be any."""
+        if message.key is None:
+            return self._random.randrange(PARTITIONS)
+        key = message.key.text(has_schema=self._settings.has_schemas)
+        return crc32(key.encode()) % PARTITIONS
+
+    def _repeat(self) -> None:
+        """Send one message again, as it was.
+
+        A row without a key that a snapshot read is none of them: nothing would tell it
+        from another.
+        """
+        partition, message = self._random.choice(self._out)
+        if message.key is not None or message.kind != "read":
+            self._out.append((partition, message))
+
+    def _restart(self, stopped: int) -> int:
+        """Return from where on the connector starts again: where a transaction began.
+
+        A snapshot that is not complete would be taken anew, so it goes on here.
+        """
+        messages = self._messages
+        begins: list[int] = []
+        for index in range(stopped - 1, -1, -1):
+            if messages[index].kind == "read":
+                break
+            if messages[index].begins:
+                begins.append(index)
+        is_first = stopped > 0 and messages[stopped - 1].again is not None
+        if not begins or (is_first and not self._settings.cuts_first):
+            return stopped
+        self._is_restarted = True
+        return self._random.choice(begins)
+
+
+# ---------- files and strategies
+
+
+def write_corpus(folder: Path, delivery: Delivery) -> str:
+    """Write messages and truth as a recording that `changefold verify` reads.
+
+    Of messages without schemas there is a second file that has them, the same
+    otherwise: it tells the types that have to be declared.
+
+    Returns:
+        The file with the messages to read, without its ending.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    has_schemas = delivery.settings.has_schemas
+    name = f"messages.schemas_{'true' if has_schemas else 'false'}"
+    files: dict[str, Sequence[Line]] = {
+        name: list(delivery.lines(has_schemas=has_schemas)),
+        "messages.schemas_true": list(delivery.lines(has_schemas=True)),
+        "expected_final": delivery.final,
+    }
+    if delivery.settings.connector != "mariadb":
+        files["expected_history"] = delivery.history
+    for file, lines in files.items():
+        text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+        (folder / f"{file}.ndjson").write_text(text, encoding="utf-8")
+    manifest: dict[str, Any] = {
+        "partitions": PARTITIONS,
+        "timezone": "UTC",
+        "settings": vars(delivery.settings),
+        "snapshot_seq": delivery.snapshot_seq,
+        "records": len(delivery.records),
+    }
+    (folder / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
+    return name
+
+
+@st.composite
+def debezium_deliveries(draw: st.DrawFn) -> Delivery:
+    """Some histories and one of their deliveries, by a seed that Hypothesis draws."""
+    random = draw(st.randoms(use_true_random=True))
+    return draw_delivery(random, draw_settings(random), random.randint(1, 4))

@@ -1,0 +1,186 @@
+"""A plain reader of Debezium's topics: no batches, no SQL, and no hurry.
+
+It knows of the messages what the decoder says, and of the source nothing. What it comes to
+is compared with what the source says (`debezium_deliveries.Delivery`).
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+from debezium_deliveries import Delivery
+from debezium_histories import ENTRIES
+from histories import ITEMS, MARKS, Line
+
+from changefold.debezium import DebeziumMessage, read_debezium
+
+Texts = dict[str, str | None]
+
+
+class Read(NamedTuple):
+    """A message as it was read, with the record that it came from."""
+
+    message: DebeziumMessage
+    line: Line
+
+    @property
+    def table(self) -> str:
+        return str(self.message.source_table)
+
+    @property
+    def is_read(self) -> bool:
+        """Whether a snapshot of the whole source read it."""
+        return self.message.is_snapshot and self.message.snapshot != "incremental"
+
+    @property
+    def place(self) -> tuple[str, int]:
+        return str(self.message.change_sequence), self.line["offset"]
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What it has in common with the same change that was sent again."""
+        message, line = self.message, self.line
+        if message.key is None and self.is_read:
+            return line["topic"], line["partition"], line["offset"]
+        position: object = message.change_sequence
+        if message.connector == "postgresql" and message.transaction_id:
+            position = transaction_of(message), message.lsn
+        return self.table, message.op, message.key, position
+
+    def columns(self) -> Iterator[Line]:
+        yield from json.loads(self.message.columns or "[]")
+
+
+def transaction_of(message: DebeziumMessage) -> int:
+    return int(str(message.transaction_id).partition(":")[0])
+
+
+@cache
+def messages_of(delivery: Delivery) -> list[Read]:
+    found = []
+    for line in delivery.lines(has_schemas=True):
+        texts = line["key"], line["value"]
+        key, value = (None if text is None else text.encode() for text in texts)
+        found.append(Read(read_debezium(key, value), line))
+    return found
+
+
+class Change(NamedTuple):
+    """A change as a reader came to know it."""
+
+    read: Read
+    before: Texts | None
+    after: Texts | None
+
+
+class Reader:
+    """Reads topics to their end, then applies all changes in the order of the source.
+
+    Attributes:
+        tables: Rows by table and key; of the table without a key by number.
+        changes: The changes that were no part of a snapshot.
+        ended: How many rows an interrupted snapshot had and the next one had not.
+    """
+
+    def __init__(self, delivery: Delivery) -> None:
+        self.tables: dict[str, dict[object, Texts]] = defaultdict(dict)
+        self.changes: list[Change] = []
+        self.ended = 0
+        self._connector = delivery.settings.connector
+        self._columns: dict[str, dict[str, Line]] = defaultdict(dict)
+        self._count = 0
+        known: dict[tuple[object, ...], Read] = {}
+        for read in messages_of(delivery):
+            is_change = read.message.event_kind in {"row", "truncate"}
+            if is_change and read.table in {ITEMS, MARKS, ENTRIES}:
+                # PostgreSQL's first transaction may have two places: the lowest counts.
+                known[read.identity] = min(
+                    read, known.get(read.identity, read), key=lambda one: one.place
+                )
+        self._reads = sorted(known.values(), key=lambda read: read.place)
+        passes: dict[str, list[Read]] = defaultdict(list)
+        for read in self._reads:
+            if read.is_read:
+                passes[str(read.message.change_sequence)].append(read)
+        self._passes = passes
+        self._run()
+
+    def _run(self) -> None:
+        last_pass, is_complete = "", True
+        for read in self._reads:
+            position = str(read.message.change_sequence)
+            if read.is_read and position != last_pass:
+                self._begin_pass(self._passes[position], is_complete=is_complete)
+                last_pass = position
+                is_complete = any(
+                    one.message.snapshot == "last" for one in self._passes[position]
+                )
+            self._apply(read)
+
+    def _begin_pass(self, reads: list[Read], *, is_complete: bool) -> None:
+        """End the rows that a new snapshot replaces."""
+        keys = {(read.table, read.message.key) for read in reads}
+        if not is_complete:
+            self.ended += sum(
+                (table, key) not in keys
+                for table, rows in self.tables.items()
+                for key in rows
+                if table != ENTRIES
+            )
+            self.tables.clear()
+        if any(read.table == ENTRIES for read in reads):
+            self.tables[ENTRIES].clear()
+
+    def _apply(self, read: Read) -> None:
+        message, rows = read.message, self.tables[read.table]
+        self._add_columns(read)
+        before = None if message.before is None else json.loads(message.before)
+        after = None if message.after is None else json.loads(message.after)
+        key: object = message.key
+        if read.table == ENTRIES and message.op in {"u", "d"}:
+            key = next(key for key, row in rows.items() if row == before)
+        elif read.table == ENTRIES:
+            self._count += 1
+            key = self._count
+        if after is not None and message.unavailable_columns:
+            present = rows[key]
+            names = json.loads(message.unavailable_columns)
+            after |= {name: present[name] for name in names}
+        if message.op == "t":
+            rows.clear()
+        elif after is None:
+            rows.pop(key, None)
+        else:
+            rows[key] = dict(after)
+        if not message.is_snapshot:
+            self.changes.append(Change(read, before, after))
+
+    def _add_columns(self, read: Read) -> None:
+        """Give the rows that are there the default of a column that is new."""
+        known = self._columns[read.table]
+        for column in read.columns():
+            if column["name"] not in known:
+                known[column["name"]] = column
+                for row in self.tables[read.table].values():
+                    row.setdefault(column["name"], column.get("default"))
+
+    def shown(self, table: str, row: Texts | None) -> Texts | None:
+        """Return a row as the source prints it."""
+        if row is None:
+            return None
+        columns = self._columns[table]
+        return {
+            name: self._oracle_text(columns[name], text) for name, text in row.items()
+        }
+
+    def _oracle_text(self, column: Line, text: str | None) -> str | None:
+        is_postgresql = self._connector == "postgresql"
+        if text is None:
+            return None
+        if column["type"] == "bytes" and "logical" not in column:
+            return ("\\x" if is_postgresql else "0x") + text.encode("latin-1").hex()
+        if "MicroTimestamp" in column.get("logical", "") and is_postgresql:
+            return text.rstrip("0").rstrip(".")
+        return text
