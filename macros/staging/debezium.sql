@@ -78,24 +78,28 @@
     Where the source wrote a change: the same when it is sent again.
 
     PostgreSQL's order of a change begins with the commit before, which the connector does
-    not know right after it starts. Its transaction and LSN stay the same.
+    not know right after it starts. Its transaction and LSN stay the same. All rows that a
+    snapshot reads have one position: where no key tells them apart, equal ones are as
+    many rows, so the place in Kafka does.
 
     Arguments:
         message: name of what `parse_debezium` returned.
         change_sequence: expression, what `debezium_sequence` made of it.
+        kafka_place: expression, the place of the message in Kafka.
 
     Returns:
         An expression of type string.
 #}
-{% macro debezium_source_position(message, change_sequence) -%}
-    coalesce(
-        if(
-            {{ message }}.connector = 'postgresql',
-            {{ message }}.transaction_id || '/' || {{ message }}.lsn,
-            null
-        ),
-        {{ change_sequence }}
-    )
+{% macro debezium_source_position(message, change_sequence, kafka_place) -%}
+    case
+        when {{ message }}.op = 'r' and {{ message }}.key is null then {{ kafka_place }}
+        when {{ message }}.connector = 'postgresql'
+            then coalesce(
+                {{ message }}.transaction_id || '/' || {{ message }}.lsn,
+                {{ change_sequence }}
+            )
+        else {{ change_sequence }}
+    end
 {%- endmacro %}
 
 

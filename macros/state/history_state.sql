@@ -188,7 +188,7 @@
     {%- do ref('snapshot_passes') -%}
     {%- set topic = topic_of_model() -%}
     {%- if topic and topic.protocol == 'debezium' -%}
-        {{ return(_snapshots_after_interrupted()) }}
+        {{ return(_snapshots_that_replace()) }}
     {%- endif -%}
     {%- set cut = applied_cuts().get(topic.name, {}).get('cut_sequence') if topic else none -%}
     {%- set sequences = [] -%}
@@ -207,21 +207,24 @@
 
 
 {#
-    The snapshots of Debezium that were taken because the one before had been
-    interrupted. What that one sent was deleted since, unless it came again: no event
-    tells the deletion.
+    The snapshots of Debezium after which a row holds only if it was read again: those that
+    were taken because the one before had been interrupted, as no event tells what was
+    deleted in between; and of a table without a key all but the first, as nothing tells
+    a row that was read twice from two equal ones.
 #}
-{% macro _snapshots_after_interrupted() %}
+{% macro _snapshots_that_replace() %}
     {%- set relation = built_relation('snapshot_passes') -%}
     {%- if not relation -%}
         {{ return([]) }}
     {%- endif -%}
     {%- set rows = adapter.query_once(
         'select kafka_topic, source_database, min(first_sequence) as first_sequence,'
-        ~ ' max(has_last) as is_complete from ' ~ relation
-        ~ ' group by kafka_topic, source_database, source_position order by all',
+        ~ ' max(has_last) as is_complete, collect_set(source_table) as source_tables'
+        ~ ' from ' ~ relation
+        ~ ' group by kafka_topic, source_database, source_position order by first_sequence',
         snapshot_id(relation)
     ) -%}
+    {%- set is_keyless = '_cdc_copy' in config.get('key_columns') -%}
     {%- set passes = [] -%}
     {%- for row in rows if row.kafka_topic == config.get('topic')
         and row.source_database == config.get('source_database') -%}
@@ -229,7 +232,10 @@
     {%- endfor -%}
     {%- set sequences = [] -%}
     {%- for row in passes[1:] -%}
-        {%- if row.is_complete and not passes[loop.index0].is_complete -%}
+        {%- if row.is_complete and (
+            not passes[loop.index0].is_complete
+            or (is_keyless and config.get('source_table') in row.source_tables)
+        ) -%}
             {%- do sequences.append(row.first_sequence) -%}
         {%- endif -%}
     {%- endfor -%}

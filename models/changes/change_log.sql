@@ -62,6 +62,7 @@ numbered as (
             partition by identity
             order by
                 is_known desc,
+                change_sequence asc,
                 record_topic asc,
                 kafka_partition asc,
                 kafka_offset asc,

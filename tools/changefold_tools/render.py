@@ -460,7 +460,7 @@ class TableModels:
             met = f"written_sequence <= '{at}'\nand held_at > '{at}'"
             text = _call_lines("if", [met, converted, text])
         bounds = []
-        if life.added_at is not None:
+        if life.added_at is not None and self.shape.key_columns:
             bounds.append(f"held_at > '{life.added_at}'")
         if life.dropped_at is not None:
             bounds.append(f"held_at <= '{life.dropped_at}'")

@@ -401,6 +401,9 @@ def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
             if is_gone and incarnation.dropped_at is None:
                 incarnation.dropped_at = since
         for change in version["image_changes"]:
+            if change["kind"] == "added" and not versions[-1]["key_columns"]:
+                # A row is what it holds: its DELETE has the new column's default.
+                continue
             if change["kind"] != "retyped":
                 reshaped.add(since)
             elif change["changes_text"] and change["from_type"]:

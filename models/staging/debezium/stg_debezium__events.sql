@@ -72,8 +72,11 @@ events as (
         cast(null as string) as previous_table_schema,
 
         ---------- identity: where the source wrote it
-        {{ debezium_source_position('message', 'change_sequence') }}
-            as source_position,
+        {{ debezium_source_position(
+            'message',
+            'change_sequence',
+            "concat_ws('/', record_topic, kafka_partition, kafka_offset)",
+        ) }} as source_position,
 
         ---------- what could not be read
         message.error.class as error_class,
