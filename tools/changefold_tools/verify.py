@@ -17,7 +17,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import yaml
 from rich.console import Console
 
-from changefold_tools import compare, debezium_history, debezium_truth
+from changefold_tools import (
+    canal_truth,
+    compare,
+    debezium_history,
+    debezium_truth,
+)
 from changefold_tools.compare import Judgement
 from changefold_tools.cut_down import CutDown, CutDownChange
 from changefold_tools.debezium_recording import declared_connector
@@ -89,6 +94,11 @@ class Recording:
         """Whether the truth beside it is in the form of its source, not of TiDB."""
         is_of_tidb = any(self.folder.glob("schema_final.ndjson*"))
         return self.protocol == "debezium" and not is_of_tidb
+
+    @property
+    def is_of_canal(self) -> bool:
+        """Whether the official Canal wrote it."""
+        return self.variant == "messages"
 
     @property
     def begins_in_the_middle(self) -> bool:
@@ -309,6 +319,8 @@ def verify(
         }
         if recording.has_other_truth:
             judgement = _judge_debezium(recording, built)
+        elif recording.is_of_canal:
+            judgement = _judge_canal(recording, built)
         else:
             judgement = _judge(recording, built, left)
         for remark in judgement.remarks:
@@ -330,6 +342,16 @@ def _judge_debezium(
         [] if past else ["history: there is no truth to compare the built one with."]
     )
     return Judgement(results + past, remarks)
+
+
+def _judge_canal(
+    recording: Recording, built: dict[str, list[dict[str, Any]]]
+) -> Judgement:
+    """Compare built tables with the rows of the source that Canal read."""
+    return Judgement(
+        canal_truth.compare_final(recording.folder, recording.path, built["current"]),
+        ["history: there is no truth to compare the built one with."],
+    )
 
 
 def _judge(
