@@ -6,7 +6,7 @@ not hold is not here: its text lies in ``_cdc_conversion_failures``.
 
 from __future__ import annotations
 
-import datetime as dt
+import re
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["to_connect_text"]
 
-_NANO: Final = frozenset({"NanoTimestamp", "NanoTime"})
+_MICROSECONDS: Final = re.compile(r"[+]?(-?[0-9-]+ [0-9:]{8}[.][0-9]{6})")
 _SINGLE: Final = frozenset({"float", "float32"})
 _WHOLE: Final = frozenset({"int8", "int16", "int32", "int64", "uint64", "Year"})
 
@@ -27,8 +27,9 @@ def to_connect_text(value: object, type_: ConnectType) -> str | None:
 
     Args:
         value: What was read from a built table: ``int``, ``Decimal``, ``float``,
-            ``bool``, ``str``, ``date``, ``datetime``, bytes. A ``str`` is a text
-            already; a ``datetime`` is a wall clock, of an instant that of UTC.
+            ``bool``, ``str``, bytes. Days and moments are texts as Spark prints them,
+            moments with six digits behind the second, of an instant the wall clock of
+            UTC.
         type_: The type of the column when the value was written.
 
     Returns:
@@ -38,16 +39,14 @@ def to_connect_text(value: object, type_: ConnectType) -> str | None:
         TypeError: If a value of this Python type can not be in such a column.
     """
     match value:
-        case None | str():
-            text = value
+        case None:
+            text = None
+        case str():
+            text = _moment(value, type_)
         case bool():
             text = "true" if value else "false"
         case bytes() | bytearray():
             text = bytes(value).decode("latin-1")
-        case dt.datetime():
-            text = _moment(value, type_)
-        case dt.date():
-            text = _day(value)
         case int():
             text = _digits(Decimal(value), type_)
         case Decimal():
@@ -81,13 +80,12 @@ def _number(value: float, type_: ConnectType) -> str:
     return _WORDS.get(text, text)
 
 
-def _day(value: dt.date) -> str:
-    # strftime("%Y") does not pad years below 1000 on every platform.
-    return f"{value.year:04}-{value.month:02}-{value.day:02}"
-
-
-def _moment(value: dt.datetime, type_: ConnectType) -> str:
-    text = f"{_day(value)} {value:%H:%M:%S}.{value.microsecond:06}"
-    if type_.base == "ZonedTimestamp":
-        return text + "Z"
-    return text + "000" if type_.base in _NANO else text
+def _moment(text: str, type_: ConnectType) -> str:
+    found = _MICROSECONDS.fullmatch(text)
+    if found is not None and type_.base == "ZonedTimestamp":
+        return found[1] + "Z"
+    if found is not None and type_.base == "NanoTimestamp":
+        return found[1] + "000"
+    is_time = found is not None or type_.base in {"Date", "IsoDate"}
+    # Spark writes a sign before a year of five digits.
+    return text.removeprefix("+") if is_time else text

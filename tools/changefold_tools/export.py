@@ -103,16 +103,32 @@ def _as_wall_clock(text: str | None, mysql_type: MySqlType) -> str | None:
     return from_wire(text, mysql_type, SIMPLE)[0]
 
 
+_TEXTS: Final = {
+    "date": "cast({0} as string)",
+    "timestamp": "concat(date({0}), ' ', date_format({0}, 'HH:mm:ss.SSSSSS'))",
+    "timestamp_ntz": "concat(date({0}), ' ', date_format({0}, 'HH:mm:ss.SSSSSS'))",
+}
+"""Texts of days and moments: Python has no years before 1 and after 9999."""
+
+_WALL_CLOCKS: Final = {"timestamp": "cast({0} as timestamp_ntz)"}
+
+
 def _sorted_rows(
-    spark: SparkSession, relation: str, key_columns: list[str]
+    spark: SparkSession, relation: str, shape: TableShape
 ) -> Iterator[Row]:
-    """Rows of a history table by key and time; instants as UTC wall clocks."""
+    """Rows of a history table by key and time.
+
+    Instants are UTC wall clocks; of Kafka Connect all days and moments are texts.
+    """
+    is_connect = any(
+        isinstance(lives[-1].type, ConnectType) for lives in shape.columns.values()
+    )
+    forms = _TEXTS if is_connect else _WALL_CLOCKS
+    key_columns = shape.key_columns or COPY_KEY
     table = spark.table(relation)
     quoted = {name: "`" + name.replace("`", "``") + "`" for name in table.columns}
     columns = [
-        f"cast({quoted[name]} as timestamp_ntz) as {quoted[name]}"
-        if kept == "timestamp"
-        else quoted[name]
+        f"{forms.get(kept, '{0}').format(quoted[name])} as {quoted[name]}"
         for name, kept in table.dtypes
     ]
     keys = [quoted[name] for name in key_columns]
@@ -147,7 +163,7 @@ def export_table(
     names = shape.names or [TableName(shape.database, shape.table)]
     previous: _Piece | None = None
     key_columns = shape.key_columns or COPY_KEY
-    for row in _sorted_rows(spark, relation, key_columns):
+    for row in _sorted_rows(spark, relation, shape):
         key = tuple(_plain(row[name]) for name in key_columns)
         for since, until, name in _pieces(row, names):
             layout = [item for item in layouts if item.since <= since][-1]

@@ -396,14 +396,11 @@ def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
             else:
                 is_there = is_created or (is_seen and column["column_id"] not in added)
                 present.add(_follow(incarnations, version, column, is_there=is_there))
-        for column_id, incarnation in incarnations.items():
-            is_gone = column_id not in present and not is_seen
-            if is_gone and incarnation.dropped_at is None:
-                incarnation.dropped_at = since
+        gone = set() if is_seen else incarnations.keys() - present
+        for column_id in gone:
+            incarnation = incarnations[column_id]
+            incarnation.dropped_at = incarnation.dropped_at or since
         for change in version["image_changes"]:
-            if change["kind"] == "added" and not versions[-1]["key_columns"]:
-                # A row is what it holds: its DELETE has the new column's default.
-                continue
             if change["kind"] != "retyped":
                 reshaped.add(since)
             elif change["changes_text"] and change["from_type"]:
@@ -413,6 +410,9 @@ def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
                     (since, parse_type(old), parse_type(new))
                 )
     last = versions[-1]
+    if not last["key_columns"]:
+        # A row is what it holds: its DELETE has the new column's default.
+        reshaped -= {v["valid_from_sequence"] for v in versions if _only_adds(v)}
     columns: dict[str, list[Incarnation]] = {}
     live = [
         column["name"] for column in last["columns"] if column["generated"] != "virtual"
@@ -434,6 +434,10 @@ def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
         partial=_partial(versions),
         versions=versions,
     )
+
+
+def _only_adds(version: dict[str, Any]) -> bool:
+    return {change["kind"] for change in version["image_changes"]} == {"added"}
 
 
 def _partial(versions: list[dict[str, Any]]) -> str:

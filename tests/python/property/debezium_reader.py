@@ -6,7 +6,6 @@ is compared with what the source says (`debezium_deliveries.Delivery`).
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ from debezium_deliveries import Delivery
 from debezium_histories import ENTRIES
 from histories import ITEMS, MARKS, Line
 
+from changefold.connect_types import ConnectType, parse_connect_type
 from changefold.debezium import DebeziumMessage, read_debezium
 
 Texts = dict[str, str | None]
@@ -49,8 +49,9 @@ class Read(NamedTuple):
             position = transaction_of(message), message.lsn
         return self.table, message.op, message.key, position
 
-    def columns(self) -> Iterator[Line]:
-        yield from json.loads(self.message.columns or "[]")
+    def columns(self) -> dict[str, ConnectType]:
+        types = json.loads(self.message.column_types or "{}")
+        return {name: parse_connect_type(text) for name, text in types.items()}
 
 
 def transaction_of(message: DebeziumMessage) -> int:
@@ -89,7 +90,7 @@ class Reader:
         self.changes: list[Change] = []
         self.ended = 0
         self._connector = delivery.settings.connector
-        self._columns: dict[str, dict[str, Line]] = defaultdict(dict)
+        self._columns: dict[str, dict[str, ConnectType]] = defaultdict(dict)
         self._count = 0
         known: dict[tuple[object, ...], Read] = {}
         for read in messages_of(delivery):
@@ -160,11 +161,11 @@ class Reader:
     def _add_columns(self, read: Read) -> None:
         """Give the rows that are there the default of a column that is new."""
         known = self._columns[read.table]
-        for column in read.columns():
-            if column["name"] not in known:
-                known[column["name"]] = column
+        for name, column in read.columns().items():
+            if name not in known:
+                known[name] = column
                 for row in self.tables[read.table].values():
-                    row.setdefault(column["name"], column.get("default"))
+                    row.setdefault(name, column.default)
 
     def shown(self, table: str, row: Texts | None) -> Texts | None:
         """Return a row as the source prints it."""
@@ -175,12 +176,12 @@ class Reader:
             name: self._oracle_text(columns[name], text) for name, text in row.items()
         }
 
-    def _oracle_text(self, column: Line, text: str | None) -> str | None:
+    def _oracle_text(self, column: ConnectType, text: str | None) -> str | None:
         is_postgresql = self._connector == "postgresql"
         if text is None:
             return None
-        if column["type"] == "bytes" and "logical" not in column:
+        if column.base == "bytes":
             return ("\\x" if is_postgresql else "0x") + text.encode("latin-1").hex()
-        if "MicroTimestamp" in column.get("logical", "") and is_postgresql:
+        if column.base == "MicroTimestamp" and is_postgresql:
             return text.rstrip("0").rstrip(".")
         return text

@@ -1,6 +1,5 @@
 """A typed value becomes the text that the decoder wrote for it."""
 
-from datetime import date, datetime
 from decimal import Decimal
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from changefold.connect_types import parse_connect_type
 from changefold_tools.connect_text import to_connect_text
 
-NOON = datetime(2024, 2, 29, 12, 0, 0, 500)  # noqa: DTZ001 - a wall clock
+NOON = "2024-02-29 12:00:00.000500"
 
 
 @pytest.mark.parametrize(
@@ -28,7 +27,14 @@ NOON = datetime(2024, 2, 29, 12, 0, 0, 500)  # noqa: DTZ001 - a wall clock
         ("Decimal(10,0)", Decimal("12.000"), "12"),
         ("Decimal(10,2)", Decimal("0.125"), "0.125"),
         ("Decimal(,2)", "1.20", "1.20"),
-        ("Date", date(33, 4, 3), "0033-04-03"),
+        ("Date", "-0043-03-15", "-0043-03-15"),
+        ("Date", "+10000-01-01", "10000-01-01"),
+        (
+            "MicroTimestamp",
+            "+10000-12-31 00:00:00.000000",
+            "10000-12-31 00:00:00.000000",
+        ),
+        ("string", "+10000-01-01", "+10000-01-01"),
         ("Timestamp", NOON, "2024-02-29 12:00:00.000500"),
         ("NanoTimestamp", NOON, "2024-02-29 12:00:00.000500000"),
         ("ZonedTimestamp", NOON, "2024-02-29 12:00:00.000500Z"),

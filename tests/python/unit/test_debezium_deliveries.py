@@ -224,7 +224,8 @@ class Seen:
         passes = {read.place[0]: read for read in reads if read.is_read}
         if len({sequence[:50] for sequence in passes}) > 1:
             yield "several snapshots"
-        if any("default" in column for read in reads for column in read.columns()):
+        columns = (column for read in reads for column in read.columns().values())
+        if any(column.default is not None for column in columns):
             yield "default"
 
     def _kinds(self, reads: list[Read]) -> Iterator[str]:
