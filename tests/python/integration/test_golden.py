@@ -12,18 +12,19 @@ from rich.console import Console
 from changefold_tools.verify import Recording, verify
 
 PROJECT: Final = Path(__file__).parents[3]
-GOLDEN: Final = PROJECT / "tests" / "golden" / "ticdc"
+GOLDEN: Final = PROJECT / "tests" / "golden"
 BUILDS: Final = [
-    ("types", "canal_json_tidb", 1),
-    ("types", "canal_json_compatible", 1),
-    ("types", "simple_json", 3),
-    ("types", "simple_avro", 1),
-    ("shop", "canal_json_tidb", 4),
-    ("shop", "canal_json", 2),
-    ("ddl", "canal_json_tidb", 1),
-    ("ddl", "simple_json", 2),
-    ("midstream", "canal_json_tidb", 2),
-    ("midstream", "simple_json", 1),
+    ("ticdc/types", "canal_json_tidb", 1),
+    ("ticdc/types", "simple_json", 3),
+    ("ticdc/types", "simple_avro", 1),
+    ("ticdc/shop", "canal_json_tidb", 4),
+    ("ticdc/shop", "canal_json", 2),
+    ("ticdc/ddl", "canal_json_tidb", 1),
+    ("ticdc/ddl", "simple_json", 2),
+    ("ticdc/midstream", "canal_json_tidb", 2),
+    ("ticdc/midstream", "simple_json", 1),
+    ("connectors/sqlserver_types", "messages.schemas_false", 2),
+    ("connectors/postgresql_interrupted", "messages.schemas_true", 2),
 ]
 """Scenario, variant, and into how many increments its messages are split."""
 
@@ -70,7 +71,7 @@ def test_tables_equal_the_source(
     assert is_equal, report
 
 
-@pytest.mark.parametrize("scenario", ["types", "ddl"])
+@pytest.mark.parametrize("scenario", ["ticdc/types", "ticdc/ddl"])
 def test_tables_are_the_same_through_every_protocol(
     builds: Builds, scenario: str
 ) -> None:

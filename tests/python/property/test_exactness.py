@@ -14,6 +14,10 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from debezium_deliveries import draw_delivery
+from debezium_deliveries import write_corpus as write_connector_corpus
+from debezium_histories import CONNECTORS, Connector
+from debezium_settings import draw_settings as draw_connector_settings
 from deliveries import deliver, draw_settings, write_corpus
 from histories import draw_source, seeded
 from hypothesis import HealthCheck, Phase, given, settings
@@ -48,9 +52,28 @@ def test_tables_equal_the_source_whatever_the_delivery(
     folder = tmp_path_factory.mktemp("exactness")
     write_corpus(folder, source, delivery)
 
+    how = f"example {example}, {delivery.settings}"
+    assert_equal(folder, delivery.settings.protocol, runs, how)
+
+
+@pytest.mark.parametrize("connector", CONNECTORS)
+def test_tables_equal_the_source_of_a_connector(
+    tmp_path: Path, connector: Connector
+) -> None:
+    random = seeded(f"{SEED}/{connector}")
+    delivery = draw_delivery(
+        random, draw_connector_settings(random, connector), HISTORIES
+    )
+    runs = random.randint(1, 3)
+    variant = write_connector_corpus(tmp_path, delivery)
+
+    assert_equal(tmp_path, variant, runs, f"{delivery.settings}")
+
+
+def assert_equal(folder: Path, variant: str, runs: int, how: str) -> None:
+    """Build a recording and compare the tables with the truth beside it."""
     # A process of its own: the session of a process stays with its first warehouse.
-    protocol = delivery.settings.protocol
-    command = ["verify", str(folder), protocol, "--runs", str(runs)]
+    command = ["verify", str(folder), variant, "--runs", str(runs)]
     outcome = subprocess.run(  # noqa: S603 - our own command line
         [sys.executable, "-m", "changefold_tools.cli", *command],
         cwd=PROJECT,
@@ -62,6 +85,6 @@ def test_tables_equal_the_source_whatever_the_delivery(
     )
 
     assert outcome.returncode == 0, (
-        f"CHANGEFOLD_PROPERTY_SEED={SEED}, example {example}, {runs} runs, "
-        f"{delivery.settings}, recorded in {folder}:\n{outcome.stdout}"
+        f"CHANGEFOLD_PROPERTY_SEED={SEED}, {how}, {runs} runs, recorded in "
+        f"{folder}:\n{outcome.stdout}"
     )
