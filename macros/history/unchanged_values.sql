@@ -26,7 +26,20 @@
     told as (
 
         select
-            *,
+            image,
+            is_deleted,
+            is_ddl,
+            op,
+            change_sequence,
+            written_sequence,
+            held_at,
+            unavailable_columns,
+            commit_ts,
+            batch_id,
+            kafka_partition,
+            kafka_offset,
+            event_index,
+            row_key,
             coalesce(from_json(unavailable_columns, 'array<string>'), array()) as missing,
             false as is_existing
         from {{ images }}
