@@ -44,14 +44,18 @@ ranked as (
         declared.is_gapless,
         messages.kafka_offset - row_number() over (
             partition by
-                    messages.kafka_topic, messages.record_topic, messages.kafka_partition
+                messages.kafka_topic,
+                messages.record_topic,
+                messages.kafka_partition
             order by messages.kafka_offset
         ) as island,
         coalesce(
             previous.contiguous_offset,
             min(messages.kafka_offset) over (
                 partition by
-                    messages.kafka_topic, messages.record_topic, messages.kafka_partition
+                    messages.kafka_topic,
+                    messages.record_topic,
+                    messages.kafka_partition
             ) - 1
         ) as island_start
     from messages

@@ -190,7 +190,9 @@ def export_table(
             is_update = continues or (is_first and row["_cdc_op"] == "u")
             yield "history", {**line, "op": "U" if is_update else "I", "row": image}
             if until is None:
-                yield "current", {**piece.named, "row": image}
+                # Rows may tell a column that earlier rows, unchanged, have too.
+                present = _image(row, layouts[-1])
+                yield "current", {**piece.named, "row": present}
             previous = piece
     if previous is not None:
         yield from _end(previous)
