@@ -89,7 +89,7 @@ typed as (
             {{ mysql_number('image.`stock`', 'int') }} as `stock`,
             {{ mysql_set('image.`tags`', ['new', 'sale', 'eco', 'bulk']) }} as `tags`,
             {{ mysql_number('image.`weight`', 'float') }} as `weight`,
-            {{ mysql_number('image.`flags`', 'bigint') }} as `flags`
+            {{ mysql_bit('image.`flags`', 'bigint') }} as `flags`
         ) as record,
         md5(to_json(struct(
             0 as shape,
