@@ -9,7 +9,8 @@
         A compiler error that names the var and the topic.
 #}
 {% macro declared_topics() %}
-    {%- set protocols = ['ticdc_canal_json', 'ticdc_simple', 'ticdc_simple_avro', 'debezium'] -%}
+    {%- set protocols = ['ticdc_canal_json', 'ticdc_simple', 'ticdc_simple_avro', 'debezium',
+        'canal_json'] -%}
     {%- set keys = ['name', 'protocol', 'files', 'table', 'partitions', 'time_zone', 'is_gapless',
         'pending_holds_cut', 'snapshots', 'types', 'pattern', 'databases'] -%}
     {%- set topics = [] -%}

@@ -45,7 +45,7 @@ PROTOCOLS: Final = {
     "debezium_ticdc": "debezium",
     "messages.schemas_": "debezium",
     # Of the official Canal.
-    "messages": "ticdc_canal_json",
+    "messages": "canal_json",
 }
 """What the name of a recording begins with, and the protocol that it then holds."""
 

@@ -1,21 +1,35 @@
 with
 
-messages as (
+ticdc_messages as (
 
     {{ raw_messages('ticdc_canal_json') }}
+
+),
+
+canal_messages as (
+
+    {{ raw_messages('canal_json') }}
+
+),
+
+messages as (
+
+    select
+        *,
+        false as is_of_canal
+    from ticdc_messages
+    union all
+    select
+        *,
+        true as is_of_canal
+    from canal_messages
 
 ),
 
 parsed as (
 
     select
-        kafka_topic,
-        record_topic,
-        kafka_partition,
-        kafka_offset,
-        kafka_timestamp,
-        batch_id,
-        value,
+        *,
         {{ function('parse_ticdc_canal_json') }}(value) as message
     from messages
 
@@ -31,6 +45,7 @@ exploded as (
         parsed.kafka_offset,
         parsed.kafka_timestamp,
         parsed.batch_id,
+        parsed.is_of_canal,
         parsed.value,
         parsed.message,
         coalesce(images.event_index, 0) as event_index,
@@ -86,8 +101,14 @@ events as (
         cast(null as string) as table_schema,
         cast(null as string) as previous_table_schema,
 
-        ---------- identity
-        cast(null as string) as source_position,
+        ---------- identity: Canal may send equal changes in one second, and does not
+        -- tell what it sends again. Each counts, and the last one of them decides.
+        if(
+            is_of_canal
+            and (message.event_kind = 'row' or message.event_type = 'TRUNCATE'),
+            concat_ws('/', kafka_partition, kafka_offset, event_index),
+            null
+        ) as source_position,
 
         ---------- what could not be read
         message.error.class as error_class,

@@ -27,7 +27,7 @@ SOURCE = SQL_SERVER | {
         ("messages.schemas_true", "debezium"),
         ("messages.schemas_false", "debezium"),
         ("messages.schemas_false.decimal_format_numeric", "debezium"),
-        ("messages", "ticdc_canal_json"),
+        ("messages", "canal_json"),
     ],
 )
 def test_the_name_of_a_recording_tells_its_protocol(
