@@ -1,6 +1,5 @@
 {#
-    The column types that the var `topics` declares for messages that name the rest of
-    the type. Those of Debezium the decoder has taken into account.
+    The column types that the var `topics` declares. They win over what messages name.
 
     Returns:
         A `select`: kafka_topic, source_database, source_table, column_types (a map from
@@ -8,12 +7,15 @@
 #}
 {% macro declared_types_rows() -%}
     {%- set rows = [] -%}
-    {%- for topic in declared_topics() if topic.protocol != 'debezium' -%}
+    {%- for topic in declared_topics() -%}
         {%- for table, types in topic.types.items() -%}
-            {%- set name = table.split('.', 1) -%}
+            {#- A connector names the schema too, and the topic may name that otherwise. -#}
+            {%- set is_connector = topic.protocol == 'debezium' -%}
+            {%- set name = table.rsplit('.', 1) if is_connector else table.split('.', 1) -%}
+            {%- set database = topic.databases.get(name[0], name[0]) -%}
             {%- for column, type in types.items() -%}
                 {%- do rows.append(
-                    '(' ~ sql_text(topic.name) ~ ', ' ~ sql_text(name[0]) ~ ', '
+                    '(' ~ sql_text(topic.name) ~ ', ' ~ sql_text(database) ~ ', '
                     ~ sql_text(name[1]) ~ ', ' ~ sql_text(column) ~ ', '
                     ~ sql_text(type) ~ ')'
                 ) -%}
