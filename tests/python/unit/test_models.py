@@ -124,6 +124,7 @@ def test_columns_of_kafka_connect_may_be_left_out_and_finer_than_a_microsecond()
         ("connect.Decimal(,2)", "string"),
         ("connect.array<connect.int32>", "string"),
         ("connect.boolean", "boolean"),
+        ("connect.uint64", "decimal(20, 0)"),
     ],
 )
 def test_a_type_of_kafka_connect_is_kept_as_the_seed_says(text: str, kept: str) -> None:
