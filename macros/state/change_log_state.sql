@@ -255,6 +255,7 @@
         cast(null as string) as before,
         cast(null as string) as after,
         cast(null as string) as unavailable_columns,
+        cast(null as string) as connector,
         cast(null as string) as primary_key,
         cast(null as string) as column_types,
         cast(null as string) as ddl_sql,

@@ -106,6 +106,7 @@ logged as (
         if(is_duplicate, null, before) as before,
         if(is_duplicate, null, after) as after,
         if(is_duplicate, null, unavailable_columns) as unavailable_columns,
+        connector,
         if(is_duplicate, null, primary_key) as primary_key,
         if(is_duplicate, null, column_types) as column_types,
         ddl_sql,

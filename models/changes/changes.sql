@@ -66,6 +66,7 @@ changes as (
         after,
         before as before_sent,
         unavailable_columns,
+        connector,
         primary_key,
         column_types,
 

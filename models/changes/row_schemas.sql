@@ -14,6 +14,7 @@ previous as (
         'source_table': 'string',
         'column_types': 'string',
         'primary_key': 'string',
+        'leaves_out_generated': 'boolean',
         'changes': 'bigint',
         'first_sequence': 'string',
         'last_sequence': 'string',
@@ -21,10 +22,15 @@ previous as (
 
 ),
 
--- A DELETE may have the columns of its key only.
+-- A DELETE may have the columns of its key only. PostgreSQL's log tells no generated
+-- columns, its snapshots do.
 changes as (
 
-    select * from {{ ref('changes') }}
+    select
+        *,
+        coalesce(connector = 'postgresql' and op <> 'r', false)
+            as leaves_out_generated
+    from {{ ref('changes') }}
     where
         op <> 'd'
         and column_types is not null
@@ -43,11 +49,18 @@ gathered as (
         source_table,
         column_types,
         primary_key,
+        leaves_out_generated,
         count(*) as changes,
         min(change_sequence) as first_sequence,
         max(change_sequence) as last_sequence
     from changes
-    group by kafka_topic, source_database, source_table, column_types, primary_key
+    group by
+        kafka_topic,
+        source_database,
+        source_table,
+        column_types,
+        primary_key,
+        leaves_out_generated
     union all
     select * from previous
 
@@ -61,11 +74,18 @@ totals as (
         source_table,
         column_types,
         primary_key,
+        leaves_out_generated,
         sum(changes) as changes,
         min(first_sequence) as first_sequence,
         max(last_sequence) as last_sequence
     from gathered
-    group by kafka_topic, source_database, source_table, column_types, primary_key
+    group by
+        kafka_topic,
+        source_database,
+        source_table,
+        column_types,
+        primary_key,
+        leaves_out_generated
 
 ),
 

@@ -82,7 +82,8 @@ seen as (
                     try_element_at(declared_types.column_types, name), type
                 )
             ),
-            'primary_key', from_json(row_schemas.primary_key, 'array<string>')
+            'primary_key', from_json(row_schemas.primary_key, 'array<string>'),
+            'leaves_out_generated', row_schemas.leaves_out_generated
         ))) as row_schemas
     from {{ ref('row_schemas') }} as row_schemas
     left join declared_types

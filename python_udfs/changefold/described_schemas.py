@@ -117,6 +117,8 @@ class SeenSchema(msgspec.Struct, frozen=True):
         column_types: Column -> type. A bare ``decimal``, ``enum`` or ``set`` has
             parameters that the message does not tell.
         primary_key: Columns of the primary key; null without one.
+        leaves_out_generated: Whether generated columns of the table are not among them,
+            as in the changes of PostgreSQL.
     """
 
     database: str
@@ -125,3 +127,4 @@ class SeenSchema(msgspec.Struct, frozen=True):
     last_sequence: str
     column_types: dict[str, str]
     primary_key: tuple[str, ...] | None = None
+    leaves_out_generated: bool = False

@@ -498,6 +498,7 @@ class _Table:
     Attributes:
         follows_rows: Its columns are what its rows name: no DDL has told more.
         has_other_columns: It may have columns that rows do not name, virtual ones.
+        changed_ids: Columns that changes without generated columns have named.
     """
 
     uid: str
@@ -507,6 +508,7 @@ class _Table:
     has_unknown_beginning: bool = False
     follows_rows: bool = False
     has_other_columns: bool = False
+    changed_ids: set[int] = field(default_factory=set)
     is_dropped: bool = False
     columns: list[SchemaColumn] = field(default_factory=list)
     keys: list[_Key] = field(default_factory=list)
@@ -1236,7 +1238,8 @@ def _fill_as_described(table: _Table, schema: DescribedSchema) -> None:
 def _fill_as_seen(table: _Table, schema: SeenSchema) -> tuple[ImageChange, ...]:
     """Give a table the columns and the key that a row names.
 
-    A column of the same name is the same column.
+    A column of the same name is the same column. One that only other rows have named
+    stays if this row leaves out generated columns: it is taken for such a one.
 
     Returns:
         The columns that are new and have a default, which the rows before show.
@@ -1266,6 +1269,14 @@ def _fill_as_seen(table: _Table, schema: SeenSchema) -> tuple[ImageChange, ...]:
                     )
                 )
         table.columns.append(msgspec.structs.replace(column, type=type_text))
+    if schema.leaves_out_generated:
+        table.changed_ids |= {column.column_id for column in table.columns}
+        named = {column.name for column in table.columns}
+        table.columns += (
+            column
+            for name, column in known.items()
+            if name not in named and column.column_id not in table.changed_ids
+        )
     table.keys = []
     if schema.primary_key:
         table.add_key(DdlKey("primary", "PRIMARY", schema.primary_key))

@@ -65,6 +65,7 @@ events as (
             as before,
         message.after,
         message.unavailable_columns,
+        message.connector,
         message.primary_key,
         message.column_types,
         {{ debezium_ddl('message', 'source_database') }} as ddl_sql,

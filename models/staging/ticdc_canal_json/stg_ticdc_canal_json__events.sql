@@ -95,6 +95,7 @@ events as (
         if(message.event_type = 'DELETE', image.data, image.old) as before,
         if(message.event_type = 'DELETE', null, image.data) as after,
         cast(null as string) as unavailable_columns,
+        cast(null as string) as connector,
         message.primary_key,
         message.column_types,
         message.ddl_sql,

@@ -61,6 +61,7 @@ events as (
         message.old as before,
         message.data as after,
         cast(null as string) as unavailable_columns,
+        cast(null as string) as connector,
         cast(null as string) as primary_key,
         cast(null as string) as column_types,
         message.ddl_sql,

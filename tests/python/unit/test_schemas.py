@@ -1,4 +1,5 @@
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -811,6 +812,17 @@ def test_a_table_ends_with_the_columns_of_its_last_rows_though_they_are_old() ->
         ["id", "method"],
     ]
     assert versions[2].valid_from_sequence == sequence(6) + "~"
+
+
+def test_a_column_that_only_snapshots_of_postgresql_name_stays() -> None:
+    changes = partial(msgspec.structs.replace, leaves_out_generated=True)
+    rows = [
+        seen(2, last=9, id="connect.int64", a="connect.int32", g="connect.int32"),
+        changes(seen(3, id="connect.int64", a="connect.int32")),
+        changes(seen(5, last=10, id="connect.int64")),
+    ]
+    versions = fold_schemas([], seen=rows)
+    assert [names(version) for version in versions] == [["id", "a", "g"], ["id", "g"]]
 
 
 def test_rows_go_on_to_tell_the_columns_after_a_truncate() -> None:
