@@ -13,8 +13,8 @@
 {% macro mysql_bit(value, type) -%}
     {%- if wire_form() == 'connect' -%}
         {{ return(
-            'try_cast(if(' ~ value ~ " in ('true', 'false'), cast(" ~ value
-            ~ " = 'true' as int), conv(" ~ value ~ ', 2, 10)) as ' ~ type ~ ')'
+            'try_cast(conv(case ' ~ value ~ " when 'true' then '1' when 'false' then '0' else "
+            ~ value ~ ' end, 2, 10) as ' ~ type ~ ')'
         ) }}
     {%- endif -%}
     try_cast(if(

@@ -40,8 +40,8 @@
         {{ return(sql_text(([''] + members)[text | int])) }}
     {%- elif form == 'connect' and kind == 'set' -%}
         {%- set chosen = [] -%}
-        {%- for member in members if (text | int) // 2 ** loop.index0 % 2 -%}
-            {%- do chosen.append(member) -%}
+        {%- for place in range(members | length) if (text | int) // 2 ** place % 2 -%}
+            {%- do chosen.append(members[place]) -%}
         {%- endfor -%}
         {{ return(sql_text(chosen | join(','))) }}
     {%- elif form == 'connect' and kind == 'bit' -%}

@@ -7,9 +7,8 @@ Where ``CI`` is set the seed is always the same, as with Hypothesis itself: a ch
 not to fail for what another one broke.
 """
 
+import io
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +22,9 @@ from histories import draw_source, seeded
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as hypothesis_seed
 from hypothesis import strategies as st
+from rich.console import Console
+
+from changefold_tools.verify import Recording, verify
 
 PROJECT: Final = Path(__file__).parents[3]
 SEED: Final = int(
@@ -72,19 +74,13 @@ def test_tables_equal_the_source_of_a_connector(
 
 def assert_equal(folder: Path, variant: str, runs: int, how: str) -> None:
     """Build a recording and compare the tables with the truth beside it."""
-    # A process of its own: the session of a process stays with its first warehouse.
-    command = ["verify", str(folder), variant, "--runs", str(runs)]
-    outcome = subprocess.run(  # noqa: S603 - our own command line
-        [sys.executable, "-m", "changefold_tools.cli", *command],
-        cwd=PROJECT,
-        env={**os.environ, "COLUMNS": "120"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-        check=False,
+    report = io.StringIO()
+    recording = Recording(folder, variant)
+    is_equal = verify(
+        recording, PROJECT, runs=runs, console=Console(file=report, width=120)
     )
 
-    assert outcome.returncode == 0, (
+    assert is_equal, (
         f"CHANGEFOLD_PROPERTY_SEED={SEED}, {how}, {runs} runs, recorded in "
-        f"{folder}:\n{outcome.stdout}"
+        f"{folder}:\n{report.getvalue()}"
     )
