@@ -1,19 +1,56 @@
 """Types that were declared for the columns of a topic, for messages without a schema.
 
 One text for all tables: a JSON object of the table, named as its messages do, and its
-columns with their types: ``{"shop.dbo.orders": {"placed_at": "connect.Timestamp"}}``. It
-is configuration, not data: where it is wrong, nothing is decoded.
+columns with their types: ``{"shop.dbo.orders": {"placed_at": "connect.Timestamp"}}``. A
+type of MySQL stands for the one that the connectors for MySQL and TiCDC make of it:
+``{"shop.orders": {"placed_at": "datetime(6)"}}``. It is configuration, not data: where it
+is wrong, nothing is decoded.
 """
 
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import Final
 
-from changefold.connect_types import ConnectType, parse_connect_type
+from changefold.connect_types import PREFIX, ConnectType, parse_connect_type
 from changefold.connect_values import UNAVAILABLE, RowShape, read_columns
 from changefold.errors import CdcDecodeError
+from changefold.mysql_types import MySqlType, parse_mysql_type
 from changefold.strict_json import Json, NumberToken, shorten, strict_tokens, token_text
 
-__all__ = ["check_types", "declared_shape", "read_types", "table_name"]
+__all__ = [
+    "check_types",
+    "connect_type_of_mysql",
+    "declared_shape",
+    "read_types",
+    "table_name",
+]
+
+_OF_MYSQL: Final = {
+    "tinyint": "int16",
+    "smallint": "int16",
+    "mediumint": "int32",
+    "int": "int32",
+    "bigint": "int64",
+    "float": "float",
+    "double": "double",
+    "year": "Year",
+    "date": "Date",
+    "time": "MicroTime",
+    "timestamp": "ZonedTimestamp",
+    "enum": "Enum",
+    "set": "EnumSet",
+    "json": "Json",
+    **dict.fromkeys(
+        (
+            *("geometry", "linestring", "polygon", "multipoint"),
+            *("multilinestring", "multipolygon", "geometrycollection"),
+        ),
+        "Geometry",
+    ),
+    "point": "Point",
+}
+_OF_UNSIGNED: Final = {"smallint": "int32", "int": "int64", "bigint": "uint64"}
+_MILLISECONDS: Final = 3
 
 
 def check_types(text: str | None) -> str | None:
@@ -76,13 +113,48 @@ def _read_type(written: object, place: str) -> ConnectType:
         expected = f"{place}: Expected a text such as `connect.int32`"
         raise _refused(expected, token_text(written))
     try:
-        type_ = parse_connect_type(written)
+        type_ = _parse_type(written)
         read_columns({"": type_}, UNAVAILABLE)
     except CdcDecodeError as error:
         raise ValueError(f"{place}: {error.message}") from None
     except ValueError as error:
         raise ValueError(f"{place}: {error}") from None
     return type_
+
+
+def _parse_type(written: str) -> ConnectType:
+    if written.startswith(PREFIX):
+        return parse_connect_type(written)
+    try:
+        return connect_type_of_mysql(parse_mysql_type(written))
+    except ValueError as error:
+        raise ValueError(
+            f"Expected a type such as `connect.int32`, or one of MySQL: {error}"
+        ) from None
+
+
+def connect_type_of_mysql(mysql_type: MySqlType) -> ConnectType:
+    """Return the type in which a column of MySQL comes.
+
+    As the connectors for MySQL and MariaDB send it with their usual options, and TiCDC,
+    whose decimals are numbers. Source: TiCDC's Debezium messages with schemas, which name
+    both types, and Debezium's documentation of its connector for MySQL.
+    """
+    base, length = mysql_type.base, mysql_type.length
+    if base == "decimal":
+        return ConnectType("Decimal", length, mysql_type.scale)
+    if base == "bit":
+        return ConnectType("Bits", length) if length != 1 else ConnectType("boolean")
+    if base == "float" and mysql_type.scale is not None:
+        return ConnectType("double")
+    if base == "datetime":
+        is_short = mysql_type.fraction_digits <= _MILLISECONDS
+        return ConnectType("Timestamp" if is_short else "MicroTimestamp")
+    if mysql_type.is_binary:
+        return ConnectType("bytes")
+    if mysql_type.unsigned and base in _OF_UNSIGNED:
+        return ConnectType(_OF_UNSIGNED[base])
+    return ConnectType(_OF_MYSQL.get(base, "string"))
 
 
 def _refused(expected: str, found: str) -> ValueError:

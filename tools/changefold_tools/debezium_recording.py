@@ -300,9 +300,11 @@ def _pattern(topic: str) -> str:
 
 def _table_without_schema(value: str | None) -> set[TableName]:
     """Return the name of the table that a change without a schema is of."""
-    payload = json.loads(value or "{}")
-    if not isinstance(payload, dict) or "payload" in payload:
+    document = json.loads(value or "{}")
+    if not isinstance(document, dict) or document.get("schema"):
         return set()
+    # TiCDC leaves the schema out, and Kafka Connect the envelope too.
+    payload = document.get("payload", document)
     if "op" not in payload or payload["op"] == "m":
         return set()
     return {_table(payload["source"])}

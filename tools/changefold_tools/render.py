@@ -552,6 +552,8 @@ class TableModels:
             case "mysql_enum" | "mysql_set":
                 members = ", ".join(_jinja_text(member) for member in own.members)
                 arguments.append(f"[{members}]")
+            case "mysql_time":
+                arguments.append(str(own.fraction_digits))
             case "mysql_timestamp" if kept == own.spark_type:
                 arguments.append(_jinja_text(self.shape.topic))
             case "mysql_bytes":

@@ -27,12 +27,14 @@ class ColumnType:
         spark_type: Type of the column.
         conversion: Macro that makes it from the message's text.
         members: Names of an ENUM's or SET's members.
+        fraction_digits: Digits of a time behind the second.
         form: The stated form, from the seed.
     """
 
     spark_type: str
     conversion: str
     members: tuple[str, ...] = ()
+    fraction_digits: int = 0
     form: str = ""
 
 
@@ -99,6 +101,7 @@ class TypeSeed:
             spark_type=spark_type or row["spark_type"],
             conversion=row["conversion"],
             members=tuple(mysql_type.elements or ()),
+            fraction_digits=mysql_type.fraction_digits,
             form=row["form"],
         )
 

@@ -25,7 +25,10 @@ from changefold_tools import (
 )
 from changefold_tools.compare import Judgement
 from changefold_tools.cut_down import CutDown, CutDownChange
-from changefold_tools.debezium_recording import declared_connector
+from changefold_tools.debezium_recording import (
+    declared_connector,
+    tables_without_schema,
+)
 from changefold_tools.debezium_truth import RecordedMessages
 from changefold_tools.export import export_tables
 from changefold_tools.midstream import Midstream, PendingChange
@@ -118,6 +121,11 @@ def declared_by(
     """Declare the topics of a recording: names and partitions as they occur in it."""
     if recording.protocol == "debezium":
         declared = declared_connector(recording.path, lines)
+        told = _types_at_source(recording.folder)
+        names = tables_without_schema(json.loads(line) for line in lines)
+        types = {name: told[name] for name in map(".".join, names) if name in told}
+        if types:
+            declared["types"] = types
         return [declared | {"files": [str(files)]}]
     partitions: dict[str, int] = {}
     first_offsets: dict[str, int] = {}
@@ -149,16 +157,27 @@ def _types_left_out(folder: Path) -> dict[str, dict[str, str]]:
     """Types that messages name in part, as the source has them: as one declares them.
 
     Returns:
+        As `_types_at_source`.
+    """
+    return {
+        table: {
+            column: text
+            for column, text in types.items()
+            if re.match("(decimal|enum|set|bit|time|datetime|timestamp)\\b", text)
+        }
+        for table, types in _types_at_source(folder).items()
+    }
+
+
+def _types_at_source(folder: Path) -> dict[str, dict[str, str]]:
+    """Types of all columns, as the source has them.
+
+    Returns:
         ``database.table`` under each name that it had -> column -> type.
     """
     types = {
         (line["database"], line["table"]): {
-            column["name"]: column["column_type"]
-            for column in line["columns"]
-            if re.match(
-                "(decimal|enum|set|bit|time|datetime|timestamp)\\b",
-                column["column_type"],
-            )
+            column["name"]: column["column_type"] for column in line["columns"]
         }
         for line in compare.load_optional(folder, "schema_final")
     }

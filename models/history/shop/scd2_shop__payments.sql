@@ -52,7 +52,7 @@ typed as (
             {{ mysql_number('image.`ord`', 'decimal(20, 0)') }} as `ord`,
             {{ mysql_number('image.`amount`', 'decimal(14, 2)') }} as `amount`,
             {{ mysql_text('image.`method`') }} as `method`,
-            {{ mysql_text('image.`at`') }} as `at`,
+            {{ mysql_time('image.`at`', 3) }} as `at`,
             {{ mysql_number('image.`yr`', 'int') }} as `yr`,
             {{ mysql_bytes('image.`raw`') }} as `raw`
         ) as record,

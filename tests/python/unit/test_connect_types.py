@@ -18,7 +18,12 @@ from changefold.connect_types import (
     parse_connect_type,
 )
 from changefold.connect_values import UNAVAILABLE, read_columns, row_shape
-from changefold.declared_types import check_types, declared_shape, table_name
+from changefold.declared_types import (
+    check_types,
+    declared_shape,
+    read_types,
+    table_name,
+)
 
 SEED = Path(__file__).parents[3] / "seeds" / "connect_types.csv"
 DATA = "org.apache.kafka.connect.data"
@@ -200,7 +205,7 @@ def test_the_seed_has_each_type_that_a_message_can_have() -> None:
         ('{"t":1}', "Table `t`: Expected an object of columns and types, got `1`"),
         ('{"t":{"a":1}}', "Column `a` of the table `t`: Expected a text such as"),
         ('{"t":{"a":null}}', "Column `a` of the table `t`: Expected a text such as"),
-        ('{"t":{"a":"int"}}', "Column `a` of the table `t`: Expected a type such as"),
+        ('{"t":{"a":"in"}}', "Column `a` of the table `t`: Expected a type such as"),
         (
             '{"t":{"a":"connect.int32","b":"connect.Dat"}}',
             "Column `b` of the table `t`: Expected a type of Kafka Connect such as",
@@ -229,6 +234,51 @@ def test_a_declaration_that_is_wrong_is_told_with_its_place(
 )
 def test_a_declaration_may_be_empty(declared: str | None) -> None:
     assert check_types(declared) is None
+
+
+@pytest.mark.parametrize(
+    ("mysql_type", "expected"),
+    [
+        ("tinyint(1)", "int16"),
+        ("tinyint unsigned", "int16"),
+        ("smallint", "int16"),
+        ("smallint unsigned", "int32"),
+        ("mediumint unsigned", "int32"),
+        ("int", "int32"),
+        ("int unsigned", "int64"),
+        ("bigint", "int64"),
+        ("bigint unsigned", "uint64"),
+        ("float unsigned", "float"),
+        ("float(8,2)", "double"),
+        ("double", "double"),
+        ("decimal(14,4)", "Decimal(14,4)"),
+        ("bit(1)", "boolean"),
+        ("bit(9)", "Bits(9)"),
+        ("date", "Date"),
+        ("datetime", "Timestamp"),
+        ("datetime(3)", "Timestamp"),
+        ("datetime(4)", "MicroTimestamp"),
+        ("timestamp(6)", "ZonedTimestamp"),
+        ("time(3)", "MicroTime"),
+        ("year", "Year"),
+        ("varchar(20)", "string"),
+        ("longtext", "string"),
+        ("varbinary(16)", "bytes"),
+        ("blob", "bytes"),
+        ("enum('a','b')", "Enum"),
+        ("set('a','b')", "EnumSet"),
+        ("json", "Json"),
+        ("vector", "string"),
+        ("point", "Point"),
+        ("polygon", "Geometry"),
+    ],
+)
+def test_a_type_of_mysql_stands_for_the_one_of_its_messages(
+    mysql_type: str, expected: str
+) -> None:
+    declared = json.dumps({"t": {"a": mysql_type}})
+    assert check_types(declared) is None
+    assert str(read_types(declared)["t"]["a"]) == f"connect.{expected}"
 
 
 def test_a_table_without_columns_is_declared() -> None:

@@ -1732,7 +1732,7 @@ def test_a_batch_takes_declared_types_beside_its_messages() -> None:
 
 
 def test_declared_types_that_are_wrong_are_refused_whatever_the_message() -> None:
-    types = json.dumps({TABLE: {"id": "date"}})
+    types = json.dumps({TABLE: {"id": "dates"}})
     expected = f"Column `id` of the table `{TABLE}`: Expected a type such as"
     for value in (None, b"{", encode(wrapped(CREATE))):
         with pytest.raises(ValueError, match=expected):
