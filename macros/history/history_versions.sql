@@ -22,6 +22,7 @@
     {%- for column in key_columns -%}{%- do keys.append(quoted(column)) -%}{%- endfor -%}
     {%- set keys_sql = keys | join(', ') -%}
     {%- set is_increment = is_increment() -%}
+    {%- set is_unordered = moves_are_unordered() -%}
     with
 
     -- A struct holds what only travels along, under no name of ours.
@@ -39,6 +40,9 @@
             cast(null as string) as existing_to,
             if(is_deleted, null, row_hash) as row_hash,
             struct(record, op, commit_ts, batch_id, conversion_failures) as payload
+            {%- if is_unordered %},
+            ends_if_new
+            {%- endif %}
         from {{ changes }}
 
     ),
@@ -65,7 +69,8 @@
             {% for key in keys %}history.{{ key }}, {% endfor -%}
             history._cdc_valid_from_sequence,
             history._cdc_valid_to_sequence,
-            history._cdc_row_hash as known_hash
+            history._cdc_row_hash as known_hash,
+            touched.since
         from {{ this }} as history
         inner join touched
             on {% for key in keys %}history.{{ key }} <=> touched.{{ key }}{{ ' and ' if not loop.last }}{% endfor %}
@@ -75,10 +80,26 @@
 
     ),
     {%- endif %}
+    {%- if is_unordered %}
+
+    told as (
+
+        select new_states.* except (ends_if_new)
+        from new_states
+        {%- if is_increment %}
+        left anti join existing
+            on
+                new_states.ends_if_new
+                and existing._cdc_valid_from_sequence < existing.since
+                {% for key in keys %}and new_states.{{ key }} <=> existing.{{ key }} {% endfor %}
+        {%- endif %}
+
+    ),
+    {%- endif %}
 
     states as (
 
-        select * from new_states
+        select * from {{ 'told' if is_unordered else 'new_states' }}
         {%- if is_increment %}
         union all
         select
@@ -108,7 +129,11 @@
             null as row_hash,
             null as payload
         from existing
-        where _cdc_valid_to_sequence is not null
+        -- What ended it there is applied again, and may end it elsewhere now.
+        where not (
+            substr(_cdc_valid_to_sequence, 14, 1) = '.'
+            and _cdc_valid_to_sequence >= since
+        )
         {%- endif %}
 
     ),

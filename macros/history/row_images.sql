@@ -29,6 +29,7 @@
         (when the row came to be so), written_sequence (when the row was written; it
         has the columns of that time), held_at (to compare with the sequence of a DDL:
         greater, if the row was so under the schema after it), unavailable_columns,
+        ends_if_new (of `placed_moves`, where `moves_are_unordered`),
         commit_ts, batch_id, kafka_partition, kafka_offset, event_index.
 
     Raises:
@@ -105,6 +106,7 @@
                 as image,
             row_op = 'd' as is_deleted,
             row_op as op,
+            row_op = 'd' and op = 'u' as is_move,
             change_sequence,
             change_sequence as written_sequence,
             false as is_ddl,
@@ -125,6 +127,7 @@
             ) as image,
             false as is_deleted,
             'c' as op,
+            false as is_move,
             change_sequence,
             change_sequence as written_sequence,
             true as is_ddl,
@@ -159,6 +162,16 @@
     )
     {%- endif %}
     {%- set keyed = 'named' if renames else 'keyed' %}
+    {%- set is_unordered = moves_are_unordered() %}
+    {%- if is_unordered %},
+
+    placed as (
+
+        {{ placed_moves(keyed, key_texts, ended_at) }}
+
+    )
+    {%- set keyed = 'placed' %}
+    {%- endif %}
     {%- if not ddl %}
 
     select
@@ -170,6 +183,9 @@
         written_sequence,
         concat(change_sequence, if(is_ddl, '~', '')) as held_at,
         unavailable_columns,
+        {%- if is_unordered %}
+        ends_if_new,
+        {%- endif %}
         commit_ts,
         batch_id,
         kafka_partition,
@@ -251,6 +267,9 @@
         written_sequence,
         concat(moment.at, if(moment.is_ddl, '~', '')) as held_at,
         unavailable_columns,
+        {%- if is_unordered %}
+        ends_if_new and moment.at = change_sequence as ends_if_new,
+        {%- endif %}
         commit_ts,
         batch_id,
         kafka_partition,

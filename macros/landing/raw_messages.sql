@@ -7,8 +7,9 @@
     Returns:
         A `select`: kafka_topic, record_topic, kafka_partition, kafka_offset,
         kafka_timestamp, of Debezium key, declared_types (JSON: what the topic declares
-        as `types`) and declared_databases, value, batch_id (null where another tool fills the raw table). No
-        row, if the var `topics` has no topic of the protocol.
+        as `types`) and declared_databases, has_partitions (more than one), value, batch_id
+        (null where another tool fills the raw table). No row, if the var `topics` has no
+        topic of the protocol.
 #}
 {% macro raw_messages(protocol) -%}
     {%- set selects = [] -%}
@@ -25,6 +26,7 @@
         {{ sql_text(tojson(topic.types)) if topic.types else 'cast(null as string)' }} as declared_types,
         {{ declared_databases(topic) }} as declared_databases,
         {%- endif %}
+        {{ (topic.partitions > 1) | string | lower }} as has_partitions,
         value,
         {{ 'batch_id' if topic.files else 'cast(null as bigint) as batch_id' }}
     from {{ source('raw', topic.name) }}
@@ -44,6 +46,7 @@
         cast(null as string) as declared_types,
         cast(null as map<string, string>) as declared_databases,
         {%- endif %}
+        cast(null as boolean) as has_partitions,
         cast(null as binary) as value,
         cast(null as bigint) as batch_id
     where false

@@ -86,7 +86,7 @@
     {%- if '.' in state.first_unapplied -%}
         {{ return(
             '(' ~ _is_unapplied(state) ~ " or change_sequence >= '"
-            ~ state.first_unapplied ~ "')"
+            ~ state.first_unapplied.split('.')[0] ~ "')"
         ) }}
     {%- endif -%}
     {{ _is_unapplied(state) }}

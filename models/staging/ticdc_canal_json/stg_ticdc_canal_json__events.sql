@@ -46,6 +46,7 @@ exploded as (
         parsed.kafka_timestamp,
         parsed.batch_id,
         parsed.is_of_canal,
+        parsed.has_partitions,
         parsed.value,
         parsed.message,
         coalesce(images.event_index, 0) as event_index,
@@ -82,8 +83,13 @@ events as (
         ---------- time
         message.commit_ts,
         message.watermark_ts,
-        {{ change_sequence('message.commit_ts', 'message.es_ms', 'kafka_offset') }}
-            as change_sequence,
+        {{ change_sequence(
+            'message.commit_ts',
+            'message.es_ms',
+            'kafka_partition',
+            'kafka_offset',
+            'if(is_of_canal and has_partitions, message.ts_ms, null)',
+        ) }} as change_sequence,
         coalesce(
             {{ tso_timestamp('message.commit_ts') }},
             timestamp_millis(message.es_ms)

@@ -46,6 +46,7 @@ class Outcome:
     late: list[list[tuple[int, int]]]
     copies: list[list[tuple[int, int | None, int]]]
     copy_versions: list[tuple[int, int, int, int | None]]
+    moved: list[set[int]]
 
 
 def unkeyed(
@@ -65,14 +66,28 @@ def unkeyed(
     )
 
 
+def moved(event_type: str, id_: int, batch: int, old: int | None = None) -> str:
+    """Return the message of Canal of a change in a topic of several partitions."""
+    return change(
+        event_type,
+        {"id": str(id_)},
+        None,
+        old=None if old is None else {"id": str(old)},
+        table="moved",
+        es=EPOCH,
+        ts=EPOCH + batch,
+    )
+
+
 @pytest.fixture(scope="module")
 def outcome() -> Iterator[Outcome]:
-    seen = Outcome([], [], [], [], [], [], [], [])
+    seen = Outcome([], [], [], [], [], [], [], [], [])
     with scratch_project(PROJECT) as folder:
         pipeline = Pipeline(
             folder,
-            {"versions": 1, "hashed": 1, "late": 2, "copies": 1},
+            {"versions": 1, "hashed": 1, "late": 2, "copies": 1, "moved": 2},
             versions={"protocol": "ticdc_simple"},
+            moved={"protocol": "canal_json"},
         )
 
         def build() -> None:
@@ -117,6 +132,8 @@ def outcome() -> Iterator[Outcome]:
             seen.copies.append(
                 [(row["a"], row["b"], row["_cdc_copy"]) for row in copies]
             )
+            there = pipeline.rows("select id from verify.cur_db__moved")
+            seen.moved.append({row["id"] for row in there})
 
         create = "CREATE TABLE `late` (`id` INT PRIMARY KEY)"
         widen = "ALTER TABLE `late` ADD COLUMN `w` INT DEFAULT 7"
@@ -183,6 +200,13 @@ def outcome() -> Iterator[Outcome]:
                 ]
             ),
         )
+        # Keys below 100 are in partition 0. A change of the key is where the new one is.
+        created = ddl("CREATE TABLE `moved` (`id` INT PRIMARY KEY)", None, "moved", EPOCH)
+        inserts = [moved("INSERT", id_, 10) for id_ in (1, 2, 3)]
+        first = [created, *inserts, moved("INSERT", 4, 20)]
+        pipeline.land("1", "moved", records(first))
+        away = [moved("UPDATE", 102, 20, old=2), moved("UPDATE", 104, 20, old=4)]
+        pipeline.land("1_away", "moved", records(away, partition=1))
         build()
         newer = [bootstrap("a", version=11), simple_watermark(300)]
         pipeline.land("2", "versions", records(newer, first=3))
@@ -195,13 +219,17 @@ def outcome() -> Iterator[Outcome]:
         )
         pipeline.declare("hashed", snapshots={"db.t": SNAPSHOT})
         pipeline.land("2", "late", records([gone], partition=1))
-        moved = [
+        changed = [
             unkeyed("DELETE", ("1", None), 110),
             unkeyed("DELETE", ("3", "3"), 115),
             unkeyed("UPDATE", ("1", None), 120, old=("2", "7")),
             watermark(200),
         ]
-        pipeline.land("2", "copies", records(moved, first=6))
+        pipeline.land("2", "copies", records(changed, first=6))
+        away = [moved("UPDATE", 101, 30, old=1), moved("UPDATE", 103, 30, old=3)]
+        pipeline.land("2_away", "moved", records(away, first=2, partition=1))
+        back = [moved("UPDATE", 1, 30, old=101)]
+        pipeline.land("2", "moved", records(back, first=5))
         build()
         pipeline.land("3", "versions", records([bootstrap("a", version=10)], first=5))
         truncated = [
@@ -214,6 +242,7 @@ def outcome() -> Iterator[Outcome]:
             "INSERT", {"id": "3", "w": "1"}, None, table="late", es=EPOCH + 50
         )
         pipeline.land("3", "late", records([ended], first=1, partition=1))
+        pipeline.land("3", "moved", records([moved("UPDATE", 3, 30, old=103)], first=6))
         build()
         seen.copy_versions += [
             (row["a"], row["copy"], row["since"], row["until"])
@@ -288,3 +317,9 @@ def test_each_copy_of_equal_rows_has_its_versions(outcome: Outcome) -> None:
         (1, 3, 120, 210),
         (2, 1, 15, 120),
     ]
+
+
+def test_a_row_that_moves_to_a_key_of_another_partition_is_at_its_last_one(
+    outcome: Outcome,
+) -> None:
+    assert outcome.moved == [{1, 3, 102, 104}, {1, 102, 103, 104}, {1, 3, 102, 104}]
