@@ -201,7 +201,9 @@ def outcome() -> Iterator[Outcome]:
             ),
         )
         # Keys below 100 are in partition 0. A change of the key is where the new one is.
-        created = ddl("CREATE TABLE `moved` (`id` INT PRIMARY KEY)", None, "moved", EPOCH)
+        created = ddl(
+            "CREATE TABLE `moved` (`id` INT PRIMARY KEY)", None, "moved", EPOCH
+        )
         inserts = [moved("INSERT", id_, 10) for id_ in (1, 2, 3)]
         first = [created, *inserts, moved("INSERT", 4, 20)]
         pipeline.land("1", "moved", records(first))

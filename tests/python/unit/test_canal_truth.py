@@ -105,3 +105,21 @@ def test_copies_without_a_key_may_be_as_many_as_were_sent(tmp_path: Path) -> Non
     assert twice.not_compared == {"copies of rows that were sent again (no key)": 1}
     assert compared(folder, printed, printed, printed).extra == 1
     assert compared(folder, printed | {"price": "1"}).extra == 1
+
+
+def test_a_copy_without_a_key_may_be_left_whose_delete_was_not_sent_again(
+    tmp_path: Path,
+) -> None:
+    folder = corpus(tmp_path, keys=None)
+    gone = {"id": "1", "price": "57.47761", "raw": None, "place": None}
+    other = gone | {"id": "2"}
+    final = {"database": "shop", "table": "t", "row": other}
+    (folder / "expected_final.ndjson").write_text(json.dumps(final) + "\n")
+    message = json.loads((folder / "messages.ndjson").read_text())
+    value = json.loads(message["value"]) | {"data": [gone]}
+    line = json.dumps({"value": json.dumps(value)}) + "\n"
+    (folder / "messages.ndjson").write_text(line)
+    assert compared(folder, other, gone).extra == 1
+    (folder / "messages.ndjson").write_text(line * 2)
+    assert compared(folder, other, gone).is_equal
+    assert compared(folder, other, gone, gone).extra == 1
