@@ -141,20 +141,25 @@ def connect_type_of_mysql(mysql_type: MySqlType) -> ConnectType:
     both types, and Debezium's documentation of its connector for MySQL.
     """
     base, length = mysql_type.base, mysql_type.length
-    if base == "decimal":
-        return ConnectType("Decimal", length, mysql_type.scale)
-    if base == "bit":
-        return ConnectType("Bits", length) if length != 1 else ConnectType("boolean")
-    if base == "float" and mysql_type.scale is not None:
-        return ConnectType("double")
-    if base == "datetime":
-        is_short = mysql_type.fraction_digits <= _MILLISECONDS
-        return ConnectType("Timestamp" if is_short else "MicroTimestamp")
-    if mysql_type.is_binary:
-        return ConnectType("bytes")
-    if mysql_type.unsigned and base in _OF_UNSIGNED:
-        return ConnectType(_OF_UNSIGNED[base])
-    return ConnectType(_OF_MYSQL.get(base, "string"))
+    match base:
+        case "decimal":
+            return ConnectType("Decimal", length, mysql_type.scale)
+        case "bit" if length != 1:
+            return ConnectType("Bits", length)
+        case "bit":
+            name = "boolean"
+        case "float" if mysql_type.scale is not None:
+            name = "double"
+        case "datetime":
+            is_short = mysql_type.fraction_digits <= _MILLISECONDS
+            name = "Timestamp" if is_short else "MicroTimestamp"
+        case _ if mysql_type.is_binary:
+            name = "bytes"
+        case _ if mysql_type.unsigned and base in _OF_UNSIGNED:
+            name = _OF_UNSIGNED[base]
+        case _:
+            name = _OF_MYSQL.get(base, "string")
+    return ConnectType(name)
 
 
 def _refused(expected: str, found: str) -> ValueError:

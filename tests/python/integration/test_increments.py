@@ -79,6 +79,30 @@ def moved(event_type: str, id_: int, batch: int, old: int | None = None) -> str:
     )
 
 
+def land_moved(pipeline: Pipeline, run: int) -> None:
+    """Land rows of Canal whose keys change, and change back in the same batch.
+
+    Keys below 100 are in partition 0. A change of the key is where the new one is.
+    """
+    create = "CREATE TABLE `moved` (`id` INT PRIMARY KEY)"
+    inserts = [moved("INSERT", id_, 10) for id_ in (1, 2, 3)]
+    away = [moved("UPDATE", id_, 20, old=id_ - 100) for id_ in (102, 104)]
+    away += [moved("UPDATE", id_, 30, old=id_ - 100) for id_ in (101, 103)]
+    back = [moved("UPDATE", id_, 30, old=id_ + 100) for id_ in (1, 3)]
+    parts = {
+        1: [
+            records(
+                [ddl(create, None, "moved", EPOCH), *inserts, moved("INSERT", 4, 20)]
+            ),
+            records(away[:2], partition=1),
+        ],
+        2: [records(away[2:], first=2, partition=1), records(back[:1], first=5)],
+        3: [records(back[1:], first=6)],
+    }
+    for number, part in enumerate(parts[run]):
+        pipeline.land(f"{run}_{number}", "moved", part)
+
+
 @pytest.fixture(scope="module")
 def outcome() -> Iterator[Outcome]:
     seen = Outcome([], [], [], [], [], [], [], [], [])
@@ -228,10 +252,7 @@ def outcome() -> Iterator[Outcome]:
             watermark(200),
         ]
         pipeline.land("2", "copies", records(changed, first=6))
-        away = [moved("UPDATE", 101, 30, old=1), moved("UPDATE", 103, 30, old=3)]
-        pipeline.land("2_away", "moved", records(away, first=2, partition=1))
-        back = [moved("UPDATE", 1, 30, old=101)]
-        pipeline.land("2", "moved", records(back, first=5))
+        land_moved(pipeline, 2)
         build()
         pipeline.land("3", "versions", records([bootstrap("a", version=10)], first=5))
         truncated = [
@@ -244,7 +265,7 @@ def outcome() -> Iterator[Outcome]:
             "INSERT", {"id": "3", "w": "1"}, None, table="late", es=EPOCH + 50
         )
         pipeline.land("3", "late", records([ended], first=1, partition=1))
-        pipeline.land("3", "moved", records([moved("UPDATE", 3, 30, old=103)], first=6))
+        land_moved(pipeline, 3)
         build()
         seen.copy_versions += [
             (row["a"], row["copy"], row["since"], row["until"])
