@@ -103,6 +103,46 @@ def land_moved(pipeline: Pipeline, run: int) -> None:
         pipeline.land(f"{run}_{number}", "moved", part)
 
 
+def land_late_and_hashed(pipeline: Pipeline) -> None:
+    """Land what the first build has of the topics whose DDLs act on rows."""
+    create = "CREATE TABLE `late` (`id` INT PRIMARY KEY)"
+    widen = "ALTER TABLE `late` ADD COLUMN `w` INT DEFAULT 7"
+    pipeline.land(
+        "1",
+        "late",
+        records(
+            [
+                ddl(create, None, "late", EPOCH + 10),
+                *(
+                    change("INSERT", {"id": id_}, None, table="late", es=EPOCH + 20)
+                    for id_ in ("1", "2")
+                ),
+                ddl(widen, None, "late", EPOCH + 40),
+                change(
+                    "DELETE",
+                    {"id": "3", "w": "1"},
+                    None,
+                    table="late",
+                    es=EPOCH + 60,
+                ),
+            ]
+        ),
+    )
+    truncate = "ALTER TABLE `t` TRUNCATE PARTITION `p1`"
+    pipeline.land(
+        "1",
+        "hashed",
+        records(
+            [
+                ddl(HASHED, 100),
+                *(change("INSERT", {"id": str(n), "v": "1"}, 150) for n in range(4)),
+                ddl(truncate, 200),
+                watermark(300),
+            ]
+        ),
+    )
+
+
 @pytest.fixture(scope="module")
 def outcome() -> Iterator[Outcome]:
     seen = Outcome([], [], [], [], [], [], [], [], [])
@@ -159,29 +199,7 @@ def outcome() -> Iterator[Outcome]:
             there = pipeline.rows("select id from verify.cur_db__moved")
             seen.moved.append({row["id"] for row in there})
 
-        create = "CREATE TABLE `late` (`id` INT PRIMARY KEY)"
-        widen = "ALTER TABLE `late` ADD COLUMN `w` INT DEFAULT 7"
-        pipeline.land(
-            "1",
-            "late",
-            records(
-                [
-                    ddl(create, None, "late", EPOCH + 10),
-                    *(
-                        change("INSERT", {"id": id_}, None, table="late", es=EPOCH + 20)
-                        for id_ in ("1", "2")
-                    ),
-                    ddl(widen, None, "late", EPOCH + 40),
-                    change(
-                        "DELETE",
-                        {"id": "3", "w": "1"},
-                        None,
-                        table="late",
-                        es=EPOCH + 60,
-                    ),
-                ]
-            ),
-        )
+        land_late_and_hashed(pipeline)
         gone = change("DELETE", {"id": "1"}, None, table="late", es=EPOCH + 30)
         pipeline.land(
             "1",
@@ -191,22 +209,6 @@ def outcome() -> Iterator[Outcome]:
                     simple_insert("a", 1, version=10, commit_ts=100),
                     simple_insert("b", 1, version=20, commit_ts=110),
                     simple_watermark(200),
-                ]
-            ),
-        )
-        truncate = "ALTER TABLE `t` TRUNCATE PARTITION `p1`"
-        pipeline.land(
-            "1",
-            "hashed",
-            records(
-                [
-                    ddl(HASHED, 100),
-                    *(
-                        change("INSERT", {"id": str(n), "v": "1"}, 150)
-                        for n in range(4)
-                    ),
-                    ddl(truncate, 200),
-                    watermark(300),
                 ]
             ),
         )
