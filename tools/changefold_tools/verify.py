@@ -35,11 +35,14 @@ from changefold_tools.midstream import Midstream, PendingChange
 from changefold_tools.models import update_models, write_models
 from changefold_tools.session import run_dbt, spark_session, stop_session
 from changefold_tools.sources import render_sources
+from changefold_tools.ticdc_debezium_truth import TicdcDebezium
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
+
+    from changefold_tools.compare import Schemas, Truth
 
 PROTOCOLS: Final = {
     "canal_json": "ticdc_canal_json",
@@ -121,9 +124,7 @@ def declared_by(
     """Declare the topics of a recording: names and partitions as they occur in it."""
     if recording.protocol == "debezium":
         declared = declared_connector(recording.path, lines)
-        told = _types_at_source(recording.folder)
-        names = tables_without_schema(json.loads(line) for line in lines)
-        types = {name: told[name] for name in map(".".join, names) if name in told}
+        types = _types_without_schema(recording, lines)
         if types:
             declared["types"] = types
         return [declared | {"files": [str(files)]}]
@@ -151,6 +152,15 @@ def declared_by(
         }
         for name, count in sorted(partitions.items())
     ]
+
+
+def _types_without_schema(
+    recording: Recording, lines: list[str]
+) -> dict[str, dict[str, str]]:
+    """Types of TiDB of the tables whose messages have no schema, as one declares them."""
+    told = _types_at_source(recording.folder)
+    names = tables_without_schema(json.loads(line) for line in lines)
+    return {name: told[name] for name in map(".".join, names) if name in told}
 
 
 def _types_left_out(folder: Path) -> dict[str, dict[str, str]]:
@@ -373,6 +383,16 @@ def _judge_canal(
     )
 
 
+def _carried(recording: Recording, truth: Truth, schemas: Schemas) -> TicdcDebezium:
+    return TicdcDebezium(
+        truth,
+        recording.path,
+        _types_without_schema(recording, recording.lines()),
+        compare.load_optional(recording.folder, "ddl_log"),
+        schemas,
+    )
+
+
 def _judge(
     recording: Recording, built: dict[str, list[dict[str, Any]]], left: NotApplied
 ) -> Judgement:
@@ -382,12 +402,20 @@ def _judge(
     known = compare.load_known_differences(recording.folder)
     has_es = any(line["commitTs"] is None for line in built["history"])
     by: Literal["commitTs", "es"] = "es" if has_es else "commitTs"
+    carried = None
+    without_row = list(left.cut_down)
+    if recording.protocol == "debezium":
+        carried = _carried(recording, truth, schemas)
+        truth = carried.truth
+        without_row += carried.missing
     midstream = None
     if recording.begins_in_the_middle and not has_es:
         visible = compare.load_truth(recording.folder, visible=True)
+        if carried is not None:
+            visible = _carried(recording, visible, schemas).truth
         midstream = Midstream(visible, truth, built, left.pending, schemas)
         truth = midstream.truth
-    cut_down = CutDown(truth, built["current"], left.cut_down, schemas)
+    cut_down = CutDown(truth, built["current"], without_row, schemas)
     truth, built["current"] = cut_down.truth, cut_down.current
     results = compare.compare_final(
         truth.final, built["current"], schemas, known_differences=known
@@ -399,6 +427,8 @@ def _judge(
     cut_down.add_to(results)
     if midstream is not None:
         midstream.add_to(results)
+    if carried is not None:
+        carried.add_to(results)
     waiting = Counter(f"{change.database}.{change.table}" for change in left.pending)
     keys_only = Counter(f"{change.database}.{change.table}" for change in left.cut_down)
     remarks = [
@@ -412,5 +442,6 @@ def _judge(
             f"quarantined {table}: {count} messages hold the key of a row only."
             for table, count in keys_only.items()
         ),
+        *(carried.remarks if carried is not None else []),
     ]
     return Judgement(results, remarks)

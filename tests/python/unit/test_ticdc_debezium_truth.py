@@ -1,0 +1,164 @@
+"""What TiCDC's Debezium messages can not carry is taken out of the truth, and counted."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from changefold.mysql_types import parse_mysql_type
+from changefold_tools.compare import TableResult, TableSchema, Truth
+from changefold_tools.ticdc_debezium_truth import TicdcDebezium
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Row = dict[str, Any]
+
+TYPES = {
+    "id": "int",
+    "price": "decimal(20,4)",
+    "day": "date",
+    "at": "timestamp",
+    "n": "int",
+}
+TRUTH: Row = {"id": "1", "price": "1.5000", "day": "2024-01-01", "at": None, "n": "7"}
+SCHEMAS = {
+    ("db", "t"): TableSchema(
+        ("id",), {name: parse_mysql_type(text) for name, text in TYPES.items()}
+    )
+}
+
+
+def field(name: str, type_: str, /, **others: Any) -> Row:
+    return {"field": name, "type": type_, "optional": True, **others}
+
+
+SENT = [
+    field("id", "int32"),
+    field("price", "double", tidb_type="decimal"),
+    field("day", "int32", name="io.debezium.time.Date"),
+    field("at", "string", name="io.debezium.time.ZonedTimestamp"),
+    field("n", "int32", default=5),
+]
+
+
+def message(commit_ts: int, row: Row) -> str:
+    value = {
+        "schema": {
+            "type": "struct",
+            "fields": [
+                {"field": part, "type": "struct", "optional": True, "fields": SENT}
+                for part in ("before", "after")
+            ],
+        },
+        "payload": {
+            "op": "c",
+            "before": None,
+            "after": row,
+            "ts_ms": 1,
+            "source": {
+                "connector": "TiCDC",
+                "name": "default",
+                "db": "db",
+                "table": "t",
+                "commit_ts": commit_ts,
+                "ts_ms": 1,
+            },
+        },
+    }
+    return json.dumps({"key": None, "value": json.dumps(value)})
+
+
+def line(commit_ts: int, row: Row | None, op: str = "I", cause: str = "dml") -> Row:
+    table = {"database": "db", "table": "t", "pk": {"id": "1"}}
+    return table | {"commitTs": commit_ts, "op": op, "cause": cause, "row": row}
+
+
+def carried(
+    folder: Path,
+    history: list[Row],
+    messages: list[str],
+    ddl_log: list[Row] | None = None,
+) -> TicdcDebezium:
+    path = folder / "debezium_ticdc.ndjson"
+    path.write_text("\n".join(messages))
+    last = history[-1]["row"]
+    final = [] if last is None else [{"database": "db", "table": "t", "row": last}]
+    return TicdcDebezium(Truth(final, history), path, {}, ddl_log or [], SCHEMAS)
+
+
+ROW: Row = {"id": 1, "price": 1.5, "day": 19723, "at": None, "n": 7}
+
+
+@pytest.mark.parametrize(
+    ("column", "truth", "sent", "expected"),
+    [
+        ("price", "9999999999999999.9999", 1e16, "10000000000000000"),
+        ("price", "1234567890123456.7891", 1234567890123456.8, "1234567890123456.8000"),
+        ("day", "2024-06-00", None, None),
+        ("at", "0000-00-00 00:00:00", "1970-01-01T00:00:00Z", "1970-01-01 00:00:00"),
+        ("n", None, 5, "5"),
+    ],
+)
+def test_a_cell_that_a_message_can_not_carry_is_as_it_was_sent(
+    tmp_path: Path, column: str, truth: str | None, sent: object, expected: str | None
+) -> None:
+    history = [line(10, TRUTH | {column: truth})]
+    done = carried(tmp_path, history, [message(10, ROW | {column: sent})])
+    [shown] = done.truth.history or []
+    assert shown["row"] == TRUTH | {column: expected}
+    assert done.truth.final[0]["row"] == TRUTH | {column: expected}
+    result = TableResult("history", "db", "t")
+    done.add_to([result])
+    what = f"cells of {column} (the message has another value, which was)"
+    assert result.not_compared == {what: 1}
+
+
+def test_a_cell_that_a_message_can_carry_stays(tmp_path: Path) -> None:
+    other = ROW | {"price": 2.5, "n": 8, "day": None}
+    done = carried(tmp_path, [line(10, TRUTH)], [message(10, other)])
+    assert done.truth.history == [line(10, TRUTH)]
+
+
+def test_a_change_without_a_message_is_missing(tmp_path: Path) -> None:
+    done = carried(tmp_path, [line(10, TRUTH)], [message(11, ROW)])
+    [missing] = done.missing
+    assert (missing.key, missing.commit_ts) == ({"id": "1"}, 10)
+    assert done.remarks == [
+        "db.t: 1 changes have no message, as TiCDC could not encode them."
+    ]
+
+
+TRUNCATE: Row = {
+    "actionType": "truncate table",
+    "database": "db",
+    "table": "t",
+    "commitTs": 20,
+}
+
+
+def test_a_row_that_a_truncate_ended_is_there_until_it_comes_again(
+    tmp_path: Path,
+) -> None:
+    again = TRUTH | {"n": "8"}
+    history = [line(10, TRUTH), line(20, None, "D", "ddl"), line(30, again)]
+    messages = [message(10, ROW), message(30, ROW | {"n": 8})]
+    done = carried(tmp_path, history, messages, [TRUNCATE])
+    assert done.truth.history == [line(10, TRUTH), line(30, again, "U")]
+    result = TableResult("history", "db", "t")
+    done.add_to([result])
+    assert (result.rows_expected, result.not_carried) == (1, 1)
+
+
+def test_a_row_that_a_truncate_ended_ends_with_its_table_or_never(
+    tmp_path: Path,
+) -> None:
+    history = [line(10, TRUTH), line(20, None, "D", "ddl")]
+    drop = TRUNCATE | {"actionType": "drop table", "commitTs": 40}
+    dropped = carried(tmp_path, history, [message(10, ROW)], [TRUNCATE, drop])
+    assert dropped.truth.history == [line(10, TRUTH), line(40, None, "D", "ddl")]
+    left = carried(tmp_path, history, [message(10, ROW)], [TRUNCATE])
+    assert left.truth.history == [line(10, TRUTH)]
+    assert [final["row"] for final in left.truth.final] == [TRUTH]

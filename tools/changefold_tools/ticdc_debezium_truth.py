@@ -1,0 +1,278 @@
+"""What TiCDC's Debezium messages can not carry, taken out of a truth of TiDB.
+
+A truth is changed to what the messages say, where they can not say what is so. Each such
+cell and row is counted and named, never called equal:
+
+- a DECIMAL comes as a double: what has more digits is another number;
+- a date with a zero in it comes as null, or as the first second of 1970;
+- NULL comes as the default of its column;
+- TRUNCATE TABLE is not sent: its rows end with their table, or when they come again;
+- a row that TiCDC could not encode has no message;
+- without a schema a number does not tell its scale: a DDL that changes only that changes
+  no text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+from changefold.debezium import read_debezium
+from changefold.wire_forms import CONNECT, from_wire
+from changefold_tools.cut_down import CutDownChange
+from changefold_tools.debezium_recording import read_records
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from changefold.mysql_types import MySqlType
+    from changefold_tools.compare import Schemas, TableResult, Truth
+
+Line = dict[str, Any]
+Cell = Any
+"""A text, an object with bytes, or null."""
+
+_Key = tuple[str, str, str]
+
+_ZERO_DATE: Final = re.compile(r"\d{4}-(00-\d\d|\d\d-00)")
+_SPARK_DIGITS: Final = 38
+
+
+@dataclass(frozen=True)
+class _Message:
+    """A row change as it came.
+
+    Attributes:
+        row: Its row, or the one that is gone: column -> text.
+        defaults: Default of each column that has one, as text.
+    """
+
+    row: Mapping[str, str | None]
+    defaults: Mapping[str, str]
+
+
+class TicdcDebezium:
+    """A truth, as far as TiCDC's Debezium messages carry it.
+
+    Attributes:
+        truth: The lines to compare with.
+        missing: Changes that have no message.
+    """
+
+    def __init__(
+        self,
+        truth: Truth,
+        path: Path,
+        types: Mapping[str, Mapping[str, str]],
+        ddl_log: Iterable[Line],
+        schemas: Schemas,
+    ) -> None:
+        """Change the lines.
+
+        Args:
+            truth: The whole truth, with a history.
+            path: The recording.
+            types: Declared types of messages without a schema; empty if they have it.
+            ddl_log: The DDLs of the source.
+            schemas: Keys and types of the tables.
+        """
+        self.missing: list[CutDownChange] = []
+        self._left_out: Counter[tuple[str, str]] = Counter()
+        self._cells: Counter[tuple[str, str, str, str]] = Counter()
+        self._messages = _messages(path, types)
+        self._has_schemas = not types
+        self._ddls = list(ddl_log)
+        self._schemas = schemas
+        self._sent: dict[_Key, dict[str, tuple[Cell, Cell]]] = {}
+        self._last: dict[_Key, Line] = {}
+        self._open: dict[_Key, Line] = {}
+        history = [shown for line in truth.history or [] for shown in self._shown(line)]
+        history += self._ended_with_their_table()
+        final = [*truth.final, *(self._last[key] for key in self._open)]
+        final = [self._as_sent(line, self._key(line), "current") for line in final]
+        self.truth = replace(truth, final=final, history=history)
+
+    @property
+    def remarks(self) -> list[str]:
+        """What has no message, a sentence for each table."""
+        counts = Counter(f"{change.database}.{change.table}" for change in self.missing)
+        return [
+            f"{table}: {count} changes have no message, as TiCDC could not encode them."
+            for table, count in counts.items()
+        ]
+
+    def add_to(self, results: Iterable[TableResult]) -> None:
+        """Count what is not compared, or not carried."""
+        for result in results:
+            count = self._left_out[result.database, result.table]
+            if result.kind == "history":
+                result.rows_expected += count
+                result.not_carried += count
+            for (kind, database, table, what), cells in self._cells.items():
+                if (kind, database, table) == (
+                    result.kind,
+                    result.database,
+                    result.table,
+                ):
+                    result.not_compared[what] += cells
+
+    # ---------- history
+
+    def _shown(self, line: Line) -> Iterator[Line]:
+        """Return a line of the history as messages show it; nothing if they do not."""
+        key = self._key(line)
+        if line["cause"] == "dml":
+            message = self._message(line)
+            if message is None:
+                pk = line["pk"]
+                self.missing.append(
+                    CutDownChange(line["database"], line["table"], pk, line["commitTs"])
+                )
+                yield line
+                return
+            self._note(line, key, message)
+        elif self._is_truncate(line) or self._has_other_scale_only(line, key):
+            if line["op"] == "D":
+                self._open[key] = line
+            self._left_out[line["database"], line["table"]] += 1
+            return
+        shown = self._as_sent(line, key, "history")
+        if key in self._open and line["op"] == "I":
+            del self._open[key]
+            shown["op"] = "U"
+        if line["op"] != "D":
+            self._last[key] = {
+                name: line[name] for name in ("database", "table", "row")
+            }
+        yield shown
+
+    def _has_other_scale_only(self, line: Line, key: _Key) -> bool:
+        if self._has_schemas or line["op"] != "U" or key not in self._last:
+            return False
+        before, after = self._last[key]["row"], line["row"]
+        types = self._schemas[line["database"], line["table"]].types
+        decimals = {name for name, type_ in types.items() if type_.base == "decimal"}
+        return before.keys() == after.keys() and all(
+            before[name] == after[name]
+            or (name in decimals and Decimal(before[name]) == Decimal(after[name]))
+            for name in after
+        )
+
+    def _message(self, line: Line) -> _Message | None:
+        place = (line["database"], line["table"], line["commitTs"])
+        found = self._messages.get(place, [])
+        mine = [
+            message
+            for message in found
+            if all(message.row.get(name) == text for name, text in line["pk"].items())
+        ]
+        return next(iter(mine or found), None)
+
+    def _note(self, line: Line, key: _Key, message: _Message) -> None:
+        """Note the cells of a row that came otherwise."""
+        types = self._schemas[line["database"], line["table"]].types
+        self._sent[key] = {}
+        for name, cell in (line["row"] or {}).items():
+            if name in message.row:
+                sent = _as_sent(cell, message, name, types.get(name))
+                if sent != cell:
+                    self._sent[key][name] = (cell, sent)
+
+    def _as_sent(self, line: Line, key: _Key, kind: str) -> Line:
+        row = dict(line["row"]) if line["row"] is not None else None
+        for name, (cell, sent) in self._sent.get(key, {}).items():
+            if row is not None and name in row and row[name] == cell:
+                row[name] = sent
+                what = f"cells of {name} (the message has another value, which was)"
+                self._cells[kind, line["database"], line["table"], what] += 1
+        return line | {"row": row}
+
+    def _is_truncate(self, line: Line) -> bool:
+        return line["op"] == "D" and any(
+            ddl["actionType"] == "truncate table"
+            and (ddl["database"], ddl["table"], ddl["commitTs"])
+            == (line["database"], line["table"], line["commitTs"])
+            for ddl in self._ddls
+        )
+
+    def _ended_with_their_table(self) -> Iterator[Line]:
+        """Return the ends of rows that a TRUNCATE had ended, where the table went."""
+        for key, line in list(self._open.items()):
+            for ddl in self._ddls:
+                if (
+                    ddl["actionType"] == "drop table"
+                    and (ddl["database"], ddl["table"])
+                    == (line["database"], line["table"])
+                    and ddl["commitTs"] > line["commitTs"]
+                ):
+                    del self._open[key]
+                    yield line | {"commitTs": ddl["commitTs"]}
+                    break
+
+    def _key(self, line: Line) -> _Key:
+        database, table = line["database"], line["table"]
+        pk = line.get("pk")
+        if pk is None:
+            columns = self._schemas[database, table].key_columns
+            pk = {name: line["row"].get(name) for name in columns}
+        return database, table, json.dumps(pk, sort_keys=True)
+
+
+def _messages(
+    path: Path, types: Mapping[str, Mapping[str, str]]
+) -> dict[tuple[str, str, int], list[_Message]]:
+    """Return the row changes of a recording by table and commit timestamp."""
+    declared = json.dumps(types) if types else None
+    found: dict[tuple[str, str, int], list[_Message]] = defaultdict(list)
+    for record in read_records(path):
+        key, value = record["key"], record["value"]
+        message = read_debezium(
+            None if key is None else str(key).encode(), str(value).encode(), declared
+        )
+        if message.op not in {"c", "u", "d"} or message.commit_ts is None:
+            continue
+        defaults = {
+            name: text.partition(" DEFAULT ")[2]
+            for name, text in json.loads(message.column_types or "{}").items()
+            if " DEFAULT " in text
+        }
+        row = json.loads(message.after or message.before or "{}")
+        place = (
+            str(message.source_database),
+            str(message.source_table),
+            message.commit_ts,
+        )
+        found[place].append(_Message(row, defaults))
+    return found
+
+
+def _as_sent(
+    cell: Cell, message: _Message, name: str, mysql_type: MySqlType | None
+) -> Cell:
+    """Return a cell of the truth as a message has it, if that can not carry it."""
+    sent = message.row[name]
+    if cell is None and sent is not None and message.defaults.get(name) == sent:
+        return sent
+    if mysql_type is None or not isinstance(cell, str):
+        return cell
+    if mysql_type.base == "decimal":
+        return _as_double(cell, mysql_type)
+    if _ZERO_DATE.match(cell):
+        return None if sent is None else from_wire(sent, mysql_type, CONNECT)[0]
+    return cell
+
+
+def _as_double(text: str, mysql_type: MySqlType) -> str:
+    """Return a decimal as a double has it, with its scale where the type holds it."""
+    number = Decimal(repr(float(text)))
+    if number == Decimal(text):
+        return text
+    length, scale = mysql_type.length or 0, mysql_type.scale or 0
+    digits = f"{number:f}".partition(".")[0].lstrip("-")
+    is_held = len(digits) <= length - scale or length > _SPARK_DIGITS
+    return f"{number:.{scale}f}" if is_held else f"{number:f}".removesuffix(".0")
