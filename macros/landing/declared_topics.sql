@@ -3,7 +3,7 @@
 
     Returns:
         A list of mappings: name, protocol, files, partitions, time_zone, is_gapless,
-        pending_holds_cut, snapshots, types, pattern, databases.
+        pending_holds_cut, has_watermarks, snapshots, types, pattern, databases.
 
     Raises:
         A compiler error that names the var and the topic.
@@ -12,7 +12,7 @@
     {%- set protocols = ['ticdc_canal_json', 'ticdc_simple', 'ticdc_simple_avro', 'debezium',
         'canal_json'] -%}
     {%- set keys = ['name', 'protocol', 'files', 'table', 'partitions', 'time_zone', 'is_gapless',
-        'pending_holds_cut', 'snapshots', 'types', 'pattern', 'databases'] -%}
+        'pending_holds_cut', 'has_watermarks', 'snapshots', 'types', 'pattern', 'databases'] -%}
     {%- set topics = [] -%}
     {%- for given in var('topics') -%}
         {%- set named = "var `topics`: topic `" ~ given.name ~ "`: " -%}
@@ -65,6 +65,12 @@
                 ~ " such as `testDB.dbo` to those to use here, got `" ~ given.databases ~ "`"
             ) }}
         {%- endif -%}
+        {%- if given.get('has_watermarks', true) is not true and given.protocol != 'debezium' -%}
+            {{ exceptions.raise_compiler_error(
+                named ~ "expected `has_watermarks` of the protocol debezium only: messages of"
+                ~ " others tell a commit timestamp only where they tell watermarks too"
+            ) }}
+        {%- endif -%}
         {%- set files = [given.files] if given.files is string else given.files or [] -%}
         {%- do topics.append({
             'name': given.name,
@@ -74,6 +80,7 @@
             'time_zone': given.time_zone or 'UTC',
             'is_gapless': given.get('is_gapless', true),
             'pending_holds_cut': given.get('pending_holds_cut', true),
+            'has_watermarks': given.get('has_watermarks', true),
             'snapshots': given.snapshots or {},
             'types': given.types or {},
             'pattern': given.pattern or '',

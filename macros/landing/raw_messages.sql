@@ -7,7 +7,7 @@
     Returns:
         A `select`: kafka_topic, record_topic, kafka_partition, kafka_offset,
         kafka_timestamp, of Debezium key, declared_types (JSON: what the topic declares
-        as `types`) and declared_databases, has_partitions (more than one), value, batch_id
+        as `types`), declared_databases and has_watermarks, has_partitions (more than one), value, batch_id
         (null where another tool fills the raw table). No row, if the var `topics` has no
         topic of the protocol.
 #}
@@ -25,6 +25,7 @@
         key,
         {{ sql_text(tojson(topic.types)) if topic.types else 'cast(null as string)' }} as declared_types,
         {{ declared_databases(topic) }} as declared_databases,
+        {{ topic.has_watermarks | string | lower }} as has_watermarks,
         {%- endif %}
         {{ (topic.partitions > 1) | string | lower }} as has_partitions,
         value,
@@ -45,6 +46,7 @@
         cast(null as binary) as key,
         cast(null as string) as declared_types,
         cast(null as map<string, string>) as declared_databases,
+        cast(null as boolean) as has_watermarks,
         {%- endif %}
         cast(null as boolean) as has_partitions,
         cast(null as binary) as value,

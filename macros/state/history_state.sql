@@ -251,7 +251,11 @@
     {%- set found = [] -%}
     {%- for row in _source_tables() if bears_name(row) and (
         row.last_batch_id | int > state.batch_id
-        or ('.' not in row.last_sequence and row.last_sequence >= state.cut_sequence)
+        or (
+            '.' not in row.last_sequence
+            and row.last_sequence >= state.cut_sequence
+            and topic_of_model().has_watermarks
+        )
     ) -%}
         {%- do found.append(row) -%}
     {%- endfor -%}

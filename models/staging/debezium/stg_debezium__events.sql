@@ -52,8 +52,8 @@ events as (
         message.source_table,
         cast(null as bigint) as schema_version,
 
-        ---------- time
-        message.commit_ts,
+        ---------- time: without watermarks nothing tells when a commit is complete
+        if(has_watermarks, message.commit_ts, null) as commit_ts,
         message.watermark_ts,
         change_sequence,
         timestamp_millis(message.source_ts_ms) as committed_at,

@@ -206,6 +206,10 @@ def test_the_balance_holds_with_bad_messages(outcome: Outcome) -> None:
         ({"colour": "red"}, "unknown key `colour`"),
         ({"files": []}, "expected either `files`"),
         ({"types": {"db.t": {"c": 7}}}, "expected `types` to map `database.table`"),
+        (
+            {"has_watermarks": False},
+            "expected `has_watermarks` of the protocol debezium",
+        ),
     ],
 )
 def test_a_wrong_declaration_stops_dbt_with_the_var_in_the_sentence(
