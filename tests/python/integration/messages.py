@@ -86,6 +86,26 @@ def change(
     return json.dumps(message)
 
 
+def debezium_of_ticdc(op: str, row: dict[str, int], commit_ts: int) -> str:
+    """Return a change of the table `unmarked` as TiCDC writes it for Debezium.
+
+    Args:
+        op: c, u or d.
+        row: The row, or the one that is gone.
+        commit_ts: Its commit timestamp.
+    """
+    source = {
+        "connector": "TiCDC",
+        "name": "default",
+        "db": "db",
+        "table": "unmarked",
+        "ts_ms": commit_ts >> 18,
+        "commit_ts": commit_ts,
+    }
+    rows = {"before": row if op == "d" else None, "after": None if op == "d" else row}
+    return json.dumps({"payload": {"op": op, "ts_ms": 1, "source": source, **rows}})
+
+
 def simple_watermark(watermark_ts: int) -> str:
     """Return a watermark of the Simple protocol."""
     return json.dumps(

@@ -6,12 +6,21 @@ All topics go through the same builds, as a build costs many seconds.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from conftest import PROJECT, Pipeline
-from messages import bootstrap, change, ddl, simple_insert, simple_watermark, watermark
+from messages import (
+    bootstrap,
+    change,
+    ddl,
+    debezium_of_ticdc,
+    simple_insert,
+    simple_watermark,
+    watermark,
+)
 
 from changefold_tools.models import update_models
 from changefold_tools.verify import scratch_project
@@ -47,6 +56,7 @@ class Outcome:
     copies: list[list[tuple[int, int | None, int]]]
     copy_versions: list[tuple[int, int, int, int | None]]
     moved: list[set[int]]
+    unmarked: list[list[tuple[int, int]]]
 
 
 def unkeyed(
@@ -103,6 +113,32 @@ def land_moved(pipeline: Pipeline, run: int) -> None:
         pipeline.land(f"{run}_{number}", "moved", part)
 
 
+def land_unmarked(pipeline: Pipeline, run: int) -> None:
+    """Land Debezium messages of TiCDC in a topic without watermarks."""
+    changes = {
+        1: [("c", 1, 1), ("c", 2, 1), ("c", 3, 1)],
+        2: [("u", 1, 2), ("d", 2, 1)],
+        3: [("c", 2, 3)],
+    }
+    first = sum(len(changes[before]) for before in range(1, run))
+    landed = [
+        {
+            **record,
+            "key": json.dumps({"payload": {"id": id_}}),
+            "value": debezium_of_ticdc(op, {"id": id_, "v": v}, (run << 18) + number),
+        }
+        for number, (op, id_, v) in enumerate(changes[run])
+        for record in records([""], first=first + number)
+    ]
+    pipeline.land(str(run), "unmarked", landed)
+
+
+def land_own(pipeline: Pipeline, run: int) -> None:
+    """Land what the topics that have a function of their own get before a build."""
+    land_moved(pipeline, run)
+    land_unmarked(pipeline, run)
+
+
 def land_late_and_hashed(pipeline: Pipeline) -> None:
     """Land what the first build has of the topics whose DDLs act on rows."""
     create = "CREATE TABLE `late` (`id` INT PRIMARY KEY)"
@@ -145,13 +181,25 @@ def land_late_and_hashed(pipeline: Pipeline) -> None:
 
 @pytest.fixture(scope="module")
 def outcome() -> Iterator[Outcome]:
-    seen = Outcome([], [], [], [], [], [], [], [], [])
+    seen = Outcome([], [], [], [], [], [], [], [], [], [])
     with scratch_project(PROJECT) as folder:
         pipeline = Pipeline(
             folder,
-            {"versions": 1, "hashed": 1, "late": 2, "copies": 1, "moved": 2},
+            {
+                "versions": 1,
+                "hashed": 1,
+                "late": 2,
+                "copies": 1,
+                "moved": 2,
+                "unmarked": 1,
+            },
             versions={"protocol": "ticdc_simple"},
             moved={"protocol": "canal_json"},
+            unmarked={
+                "protocol": "debezium",
+                "has_watermarks": False,
+                "types": {"db.unmarked": {"id": "int", "v": "int"}},
+            },
         )
 
         def build() -> None:
@@ -198,6 +246,10 @@ def outcome() -> Iterator[Outcome]:
             )
             there = pipeline.rows("select id from verify.cur_db__moved")
             seen.moved.append({row["id"] for row in there})
+            rows = pipeline.rows(
+                "select id, v from verify.cur_db__unmarked order by id"
+            )
+            seen.unmarked.append([(row["id"], row["v"]) for row in rows])
 
         land_late_and_hashed(pipeline)
         gone = change("DELETE", {"id": "1"}, None, table="late", es=EPOCH + 30)
@@ -226,15 +278,7 @@ def outcome() -> Iterator[Outcome]:
                 ]
             ),
         )
-        # Keys below 100 are in partition 0. A change of the key is where the new one is.
-        created = ddl(
-            "CREATE TABLE `moved` (`id` INT PRIMARY KEY)", None, "moved", EPOCH
-        )
-        inserts = [moved("INSERT", id_, 10) for id_ in (1, 2, 3)]
-        first = [created, *inserts, moved("INSERT", 4, 20)]
-        pipeline.land("1", "moved", records(first))
-        away = [moved("UPDATE", 102, 20, old=2), moved("UPDATE", 104, 20, old=4)]
-        pipeline.land("1_away", "moved", records(away, partition=1))
+        land_own(pipeline, 1)
         build()
         newer = [bootstrap("a", version=11), simple_watermark(300)]
         pipeline.land("2", "versions", records(newer, first=3))
@@ -254,7 +298,7 @@ def outcome() -> Iterator[Outcome]:
             watermark(200),
         ]
         pipeline.land("2", "copies", records(changed, first=6))
-        land_moved(pipeline, 2)
+        land_own(pipeline, 2)
         build()
         pipeline.land("3", "versions", records([bootstrap("a", version=10)], first=5))
         truncated = [
@@ -267,7 +311,7 @@ def outcome() -> Iterator[Outcome]:
             "INSERT", {"id": "3", "w": "1"}, None, table="late", es=EPOCH + 50
         )
         pipeline.land("3", "late", records([ended], first=1, partition=1))
-        land_moved(pipeline, 3)
+        land_own(pipeline, 3)
         build()
         seen.copy_versions += [
             (row["a"], row["copy"], row["since"], row["until"])
@@ -348,3 +392,13 @@ def test_a_row_that_moves_to_a_key_of_another_partition_is_at_its_last_one(
     outcome: Outcome,
 ) -> None:
     assert outcome.moved == [{1, 3, 102, 104}, {1, 102, 103, 104}, {1, 3, 102, 104}]
+
+
+def test_without_watermarks_every_change_that_arrived_is_applied(
+    outcome: Outcome,
+) -> None:
+    assert outcome.unmarked == [
+        [(1, 1), (2, 1), (3, 1)],
+        [(1, 2), (3, 1)],
+        [(1, 2), (2, 3), (3, 1)],
+    ]
