@@ -9,6 +9,7 @@ import pytest
 import yaml
 from jinja2 import Environment, nodes
 
+from changefold import mysql_types
 from changefold.mysql_types import parse_mysql_type
 from changefold_tools.models import write_models
 from changefold_tools.render import ReservedNameError, TableModels, model_name
@@ -113,6 +114,12 @@ def test_columns_of_kafka_connect_may_be_left_out_and_finer_than_a_microsecond()
     assert "{{ mysql_number('image.`id`', 'bigint') }} as `id`" in text
     assert "{{ mysql_number('image.`total`', 'decimal(12, 2)') }}" in text
     assert "rounded=[\n            'at',\n        ]" in text
+
+
+@pytest.mark.parametrize("base", sorted(mysql_types._KNOWN))
+def test_each_type_of_mysql_has_a_row_in_the_seed(base: str) -> None:
+    text = f"{base}('a')" if base in {"enum", "set"} else base
+    assert SEED.column_type(parse_mysql_type(text)).spark_type
 
 
 @pytest.mark.parametrize(
