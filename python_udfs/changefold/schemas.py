@@ -1502,6 +1502,9 @@ def _modify_column(change: _Change, action: ModifyColumn) -> None:
 
 def _retype(change: _Change, before: SchemaColumn, after: SchemaColumn) -> None:
     """Put a column in place of itself and note if its values may be converted."""
+    if before.type.startswith(PREFIX):
+        # Rows told how a value comes, not what the column was.
+        before = msgspec.structs.replace(before, type="")
     is_regenerated = (before.generated, before.expression) != (
         after.generated,
         after.expression,
@@ -1569,7 +1572,7 @@ def _convert_charset(change: _Change, action: ConvertCharset) -> None:
     charset = action.charset
     table.charset = charset
     for column in tuple(table.columns):
-        if not column.type:
+        if not column.type or column.type.startswith(PREFIX):
             continue
         mysql_type = _type(column.type)
         if not (mysql_type.is_text or mysql_type.elements):

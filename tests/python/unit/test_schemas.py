@@ -825,6 +825,16 @@ def test_a_column_that_only_snapshots_of_postgresql_name_stays() -> None:
     assert [names(version) for version in versions] == [["id", "a", "g"], ["id", "g"]]
 
 
+@pytest.mark.parametrize(
+    "clause",
+    ["MODIFY a VARCHAR(9)", "CHANGE a b INT", "CONVERT TO CHARACTER SET utf8mb4"],
+)
+def test_a_ddl_may_follow_rows_of_kafka_connect(clause: str) -> None:
+    rows = [seen(2, id="connect.int64", a="connect.string")]
+    versions = fold_schemas([at(5, f"ALTER TABLE t {clause}")], seen=rows)
+    assert [version.valid_from_sequence for version in versions] == [None, sequence(5)]
+
+
 def test_rows_go_on_to_tell_the_columns_after_a_truncate() -> None:
     rows = [
         seen(2, id="connect.int64"),
