@@ -93,7 +93,9 @@ class TicdcDebezium:
         self._open: dict[_Key, Line] = {}
         history = [shown for line in truth.history or [] for shown in self._shown(line)]
         history += self._ended_with_their_table()
-        final = [*truth.final, *(self._last[key] for key in self._open)]
+        # A truth of what a log shows may lack the row before.
+        left = [self._last[key] for key in self._open if key in self._last]
+        final = truth.final + left
         final = [self._as_sent(line, self._key(line), "current") for line in final]
         self.truth = replace(truth, final=final, history=history)
 
