@@ -21,6 +21,7 @@
             nullable: boolean,
             original_default: string,
             generated: string,
+            is_in_rows: boolean,
             expression: string,
             comment: string
         >>,

@@ -23,6 +23,7 @@ Rules and their sources:
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -146,7 +147,9 @@ class SchemaColumn(msgspec.Struct, frozen=True):
         original_default_accuracy: ``None`` for columns of CREATE TABLE, which had no
             rows before. ``approximate``: CURRENT_TIMESTAMP, taken from the time of
             the DDL in UTC.
-        generated: How a generated column is kept; virtual ones are in no message.
+        generated: How a generated column is kept.
+        is_in_rows: Whether row messages have it: of a virtual column, whether one of
+            its table names it. TiCDC leaves them out, a binlog has them.
         expression: SQL text of a generated column.
         comment: Comment of the column.
         charset: Character set, if the column names one.
@@ -162,6 +165,7 @@ class SchemaColumn(msgspec.Struct, frozen=True):
     original_default: str | None = None
     original_default_accuracy: Accuracy | None = None
     generated: Literal["virtual", "stored"] | None = None
+    is_in_rows: bool = True
     expression: str | None = None
     comment: str | None = None
     charset: str | None = None
@@ -185,7 +189,7 @@ class ImageChange(msgspec.Struct, frozen=True):
         value: For ``added``: the value of all rows, in wire form.
         value_accuracy: For ``added``: how well `value` is known.
         generated: The column is a generated one after the DDL: its value comes from
-            its expression; a virtual one is in no message.
+            its expression.
     """
 
     column_id: int
@@ -359,7 +363,8 @@ def fold_schema_history(
     Returns:
         Versions and statements that were not applied.
     """
-    fold = _Fold(described, seen)
+    rows = list(seen)
+    fold = _Fold(described, rows)
     applied: set[tuple[str, str, str, str]] = set()
     for event in sorted(events, key=lambda event: event.sequence):
         identity = (event.sequence, event.sql, event.database, event.table)
@@ -369,7 +374,37 @@ def fold_schema_history(
     fold.see_rows("~")
     fold.see_last_rows()
     fold.add_described_tables()
-    return SchemaHistory(tuple(fold.versions), tuple(fold.not_applied))
+    versions = _without_unsent(fold.versions, rows)
+    return SchemaHistory(tuple(versions), tuple(fold.not_applied))
+
+
+def _without_unsent(
+    versions: list[TableVersion], rows: list[SeenSchema]
+) -> list[TableVersion]:
+    """Mark the virtual columns that no row of their table names."""
+    named: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for row in rows:
+        named[row.database, row.table] |= row.column_types.keys()
+    sent = {
+        (version.table_uid, column.column_id)
+        for version in versions
+        for column in version.columns
+        if column.name in named[version.database, version.table]
+    }
+    return [
+        msgspec.structs.replace(
+            version,
+            columns=tuple(
+                msgspec.structs.replace(
+                    column,
+                    is_in_rows=column.generated != "virtual"
+                    or (version.table_uid, column.column_id) in sent,
+                )
+                for column in version.columns
+            ),
+        )
+        for version in versions
+    ]
 
 
 def fold_schemas_json(events_json: str) -> str:

@@ -57,7 +57,7 @@ def _layouts(shape: TableShape) -> list[_Layout]:
                     parse_type(column["type"]),
                 )
                 for column in version["columns"]
-                if column["generated"] != "virtual"
+                if column["is_in_rows"]
             ],
         )
         for version in shape.versions

@@ -619,10 +619,10 @@ class TableModels:
         if self.shape.partial:
             notes.append(self.shape.partial)
         notes += self.shape.unknown_since.values()
-        if self.shape.virtual:
+        if self.shape.unsent:
             notes.append(
-                "Left out, as no message carries virtual generated columns: "
-                + ", ".join(self.shape.virtual)
+                "Left out, as no row message has these virtual generated columns: "
+                + ", ".join(self.shape.unsent)
                 + "."
             )
         return " ".join(["", *notes])

@@ -83,7 +83,7 @@ class TableShape:
         columns: Model column -> its incarnations, which do not overlap in time.
         live: The columns that the table has now, in order.
         key_columns: The columns that identify a row; none, if equal rows are counted.
-        virtual: Virtual generated columns, which no message carries.
+        unsent: Virtual generated columns, which no row message has.
         rewritten_at: DDLs that change what rows hold.
         reshaped_at: Those among them that add, drop or rename a column.
         partial: Why the key or the types are not fully known, or an empty text.
@@ -95,7 +95,7 @@ class TableShape:
     columns: dict[str, list[Incarnation]]
     live: list[str]
     key_columns: list[str]
-    virtual: list[str]
+    unsent: list[str]
     rewritten_at: list[str]
     reshaped_at: list[str]
     partial: str = ""
@@ -372,7 +372,7 @@ def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
     incarnations: dict[str, Incarnation] = {}
     rewritten: set[str] = set()
     reshaped: set[str] = set()
-    virtual: dict[str, None] = {}
+    unsent: dict[str, None] = {}
     previous_uid = None
     for version in versions:
         since = version["valid_from_sequence"]
@@ -391,8 +391,8 @@ def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
             if not column["type"]:
                 # A DDL named it before its first row; the row tells the type.
                 continue
-            if column["generated"] == "virtual":
-                virtual[column["name"]] = None
+            if not column["is_in_rows"]:
+                unsent[column["name"]] = None
             else:
                 is_there = is_created or (is_seen and column["column_id"] not in added)
                 present.add(_follow(incarnations, version, column, is_there=is_there))
@@ -414,9 +414,7 @@ def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
         # A row is what it holds: its DELETE has the new column's default.
         reshaped -= {v["valid_from_sequence"] for v in versions if _only_adds(v)}
     columns: dict[str, list[Incarnation]] = {}
-    live = [
-        column["name"] for column in last["columns"] if column["generated"] != "virtual"
-    ]
+    live = [column["name"] for column in last["columns"] if column["is_in_rows"]]
     for name in live:
         columns[name] = []
     for incarnation in incarnations.values():
@@ -428,7 +426,7 @@ def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
         columns=columns,
         live=live,
         key_columns=list(last["key_columns"]),
-        virtual=list(virtual),
+        unsent=list(unsent),
         rewritten_at=sorted(rewritten | reshaped),
         reshaped_at=sorted(reshaped),
         partial=_partial(versions),

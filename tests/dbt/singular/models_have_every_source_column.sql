@@ -70,10 +70,9 @@ compared as (
         live_tables.source_database,
         live_tables.source_table,
         models.model_name,
-        -- The values of virtual columns are in no message.
         filter(
             live_tables.columns,
-            described -> coalesce(described.generated, '') <> 'virtual'
+            described -> described.is_in_rows
             and not array_contains(
                 coalesce(models.model_columns, array('')), lower(described.name)
             )

@@ -19,7 +19,7 @@ def shape(*names: TableName) -> TableShape:
         columns={},
         live=[],
         key_columns=["id"],
-        virtual=[],
+        unsent=[],
         rewritten_at=[],
         reshaped_at=[],
         names=list(names),

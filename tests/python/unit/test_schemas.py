@@ -723,6 +723,31 @@ def test_a_new_key_of_a_table_that_only_rows_have_shown_parts_its_history() -> N
     assert [version.key_changed for version in by_rows] == [False, True]
 
 
+@pytest.mark.parametrize(
+    ("rows", "is_in_rows"),
+    [
+        ([], False),
+        ([seen(11, id="int", a="int", s="int")], False),
+        ([seen(11, id="int", a="int", v="int", s="int")], True),
+        ([seen(13, id="int", a="int", s="int", w="int")], True),
+        ([seen(13, "u", id="int", v="int")], False),
+    ],
+)
+def test_a_virtual_column_is_in_rows_if_one_of_its_table_names_it(
+    rows: list[SeenSchema], *, is_in_rows: bool
+) -> None:
+    create = at(
+        10,
+        "CREATE TABLE t (id INT PRIMARY KEY, a INT, v INT AS (a), s INT AS (a) STORED)",
+    )
+    rename = at(12, "ALTER TABLE t RENAME COLUMN v TO w")
+    versions = fold_schemas([create, rename], seen=rows)
+    for version in (version for version in versions if version.table == "t"):
+        kept = {column.name: column.is_in_rows for column in version.columns}
+        virtual = "w" if version.version == 2 else "v"
+        assert kept == {"id": True, "a": True, "s": True, virtual: is_in_rows}
+
+
 def test_rows_that_go_on_under_a_name_that_was_given_away_are_another_table() -> None:
     swap = [
         at(10, "RENAME TABLE t TO tmp", "tmp"),
