@@ -796,8 +796,8 @@ def load_known_differences(folder: Path) -> list[KnownDifference]:
 def load_schemas(folder: Path) -> dict[TableName, TableSchema]:
     """Collect what a corpus folder tells of keys, types and virtual columns.
 
-    ``schema_final`` tells all three of the tables that exist at the end. For others
-    the key is that of the last history entry, else that of the known differences,
+    ``schema_final`` tells all three of the tables that exist at the end. A name that
+    was given away has the types of the table that it stood for. For others the key is that of the last history entry, else that of the known differences,
     and virtual columns dropped before the end are found in ``ddl_log``.
     """
     keys: dict[TableName, tuple[str, ...]] = {}
@@ -828,6 +828,12 @@ def load_schemas(folder: Path) -> dict[TableName, TableSchema]:
             )
             | (virtual[name] - present),
         )
+    for line in reversed(list(load_optional(folder, "ddl_log"))):
+        before = str(line.get("preDatabase")), str(line.get("preTable"))
+        if line["actionType"] == "rename table" and before in schemas:
+            schema = schemas[before]
+            types = schema.types or schemas[_table_name(line)].types
+            schemas[before] = replace(schema, types=types)
     return schemas
 
 

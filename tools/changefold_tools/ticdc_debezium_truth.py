@@ -6,7 +6,8 @@ cell and row is counted and named, never called equal:
 - a DECIMAL comes as a double: what has more digits is another number;
 - a date with a zero in it comes as null, or as the first second of 1970;
 - NULL comes as the default of its column;
-- TRUNCATE TABLE is not sent: its rows end with their table, or when they come again;
+- TRUNCATE TABLE is not sent: its rows end with their table, or when they come again
+  with other values;
 - a row that TiCDC could not encode has no message;
 - without a schema a number does not tell its scale: a DDL that changes only that changes
   no text.
@@ -56,6 +57,40 @@ class _Message:
     defaults: Mapping[str, str]
 
 
+def in_mysql_form(lines: Iterable[Line], schemas: Schemas) -> Iterator[Line]:
+    """Print the cells of columns with Connect types as MySQL would.
+
+    A table whose CREATE TABLE is not in the topic has such columns.
+
+    Args:
+        lines: Exported lines of built tables.
+        schemas: Types of the source's tables.
+    """
+    for line in lines:
+        types = schemas[line["database"], line["table"]].types
+        row = {
+            name: _in_mysql_form(cell, types[name])
+            if isinstance(cell, str) and name in types
+            else cell
+            for name, cell in (line["row"] or {}).items()
+        }
+        yield line | {"row": row if line["row"] is not None else None}
+
+
+def _in_mysql_form(cell: str, mysql_type: MySqlType) -> Cell:
+    if mysql_type.base == "bit":
+        size = ((mysql_type.length or 1) + 7) // 8
+        return {"$hex": int(cell or "0", 2).to_bytes(size, "big").hex()}
+    if mysql_type.is_binary:
+        return {"$hex": cell.encode("latin-1").hex()}
+    if mysql_type.base == "timestamp" and cell.endswith("Z"):
+        return from_wire(cell, mysql_type, CONNECT)[0]
+    if mysql_type.base == "decimal":
+        shown = f"{Decimal(cell):.{mysql_type.scale or 0}f}"
+        return shown if Decimal(shown) == Decimal(cell) else cell
+    return cell
+
+
 class TicdcDebezium:
     """A truth, as far as TiCDC's Debezium messages carry it.
 
@@ -93,9 +128,7 @@ class TicdcDebezium:
         self._open: dict[_Key, Line] = {}
         history = [shown for line in truth.history or [] for shown in self._shown(line)]
         history += self._ended_with_their_table()
-        # A truth of what a log shows may lack the row before.
-        left = [self._last[key] for key in self._open if key in self._last]
-        final = truth.final + left
+        final = truth.final + [self._last[key] for key in self._open]
         final = [self._as_sent(line, self._key(line), "current") for line in final]
         self.truth = replace(truth, final=final, history=history)
 
@@ -139,13 +172,17 @@ class TicdcDebezium:
                 return
             self._note(line, key, message)
         elif self._is_truncate(line) or self._has_other_scale_only(line, key):
-            if line["op"] == "D":
+            # A log that begins in the middle may never have shown the row.
+            if line["op"] == "D" and key in self._last:
                 self._open[key] = line
             self._left_out[line["database"], line["table"]] += 1
             return
         shown = self._as_sent(line, key, "history")
         if key in self._open and line["op"] == "I":
             del self._open[key]
+            if line["row"] == self._last[key]["row"]:
+                self._left_out[line["database"], line["table"]] += 1
+                return
             shown["op"] = "U"
         if line["op"] != "D":
             self._last[key] = {

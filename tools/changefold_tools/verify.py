@@ -35,7 +35,7 @@ from changefold_tools.midstream import Midstream, PendingChange
 from changefold_tools.models import update_models, write_models
 from changefold_tools.session import run_dbt, spark_session, stop_session
 from changefold_tools.sources import render_sources
-from changefold_tools.ticdc_debezium_truth import TicdcDebezium
+from changefold_tools.ticdc_debezium_truth import TicdcDebezium, in_mysql_form
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -407,14 +407,21 @@ def _judge(
     if recording.protocol == "debezium":
         carried = _carried(recording, truth, schemas)
         truth = carried.truth
-        without_row += carried.missing
+        if recording.begins_in_the_middle:
+            built = {
+                name: list(in_mysql_form(lines, schemas))
+                for name, lines in built.items()
+            }
     midstream = None
     if recording.begins_in_the_middle and not has_es:
         visible = compare.load_truth(recording.folder, visible=True)
         if carried is not None:
-            visible = _carried(recording, visible, schemas).truth
+            carried = _carried(recording, visible, schemas)
+            visible = carried.truth
         midstream = Midstream(visible, truth, built, left.pending, schemas)
         truth = midstream.truth
+    if carried is not None:
+        without_row += carried.missing
     cut_down = CutDown(truth, built["current"], without_row, schemas)
     truth, built["current"] = cut_down.truth, cut_down.current
     results = compare.compare_final(

@@ -581,20 +581,25 @@ def test_schemas_tell_keys_types_and_virtual_columns(
 ) -> None:
     expected, _ = folders
     ddl = {"database": "shop", "table": "old", "preDatabase": "", "preTable": ""}
+    ddl["actionType"] = "create table"
     ddl["ticdcQuery"] = (
         "CREATE TABLE `old` (`k` INT PRIMARY KEY,"
         "`s``1` INT GENERATED ALWAYS AS(ABS(`k`)*2) STORED,"
         "`v``2` INT GENERATED ALWAYS AS(ABS(`k`)+1) VIRTUAL NOT NULL)"
     )
     rename = ddl | {"table": "new", "preDatabase": "shop", "preTable": "old"}
+    rename["actionType"] = "rename table"
     rename["ticdcQuery"] = "RENAME TABLE `old` TO `new`"
-    write(expected / "ddl_log.ndjson", [ddl, rename])
+    taken = rename | {"table": "orders", "preTable": "earlier"}
+    write(expected / "ddl_log.ndjson", [ddl, rename, taken])
+    earlier = change(0, "I") | {"table": "earlier"}
     old = change(1, "I") | {"table": "old", "pk": {"k": "1"}}
-    write(expected / "expected_history.ndjson.gz", [*HISTORY, old])
+    write(expected / "expected_history.ndjson.gz", [*HISTORY, earlier, old])
     schemas = load_schemas(expected)
     assert schemas[ORDERS] == SCHEMAS[ORDERS]
     assert schemas["shop", "old"] == TableSchema(("k",), {}, frozenset({"v`2"}))
     assert schemas["shop", "new"].virtual == {"v`2"}
+    assert schemas["shop", "earlier"].types == schemas[ORDERS].types
 
 
 def test_known_differences_are_read_and_give_keys_where_no_schema_does(

@@ -9,7 +9,7 @@ import pytest
 
 from changefold.mysql_types import parse_mysql_type
 from changefold_tools.compare import TableResult, TableSchema, Truth
-from changefold_tools.ticdc_debezium_truth import TicdcDebezium
+from changefold_tools.ticdc_debezium_truth import TicdcDebezium, in_mysql_form
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -162,3 +162,45 @@ def test_a_row_that_a_truncate_ended_ends_with_its_table_or_never(
     left = carried(tmp_path, history, [message(10, ROW)], [TRUNCATE])
     assert left.truth.history == [line(10, TRUTH)]
     assert [final["row"] for final in left.truth.final] == [TRUTH]
+
+
+def test_a_row_that_comes_again_as_it_was_after_a_truncate_is_one_version(
+    tmp_path: Path,
+) -> None:
+    history = [line(10, TRUTH), line(20, None, "D", "ddl"), line(30, TRUTH)]
+    done = carried(tmp_path, history, [message(10, ROW), message(30, ROW)], [TRUNCATE])
+    assert done.truth.history == [line(10, TRUTH)]
+    result = TableResult("history", "db", "t")
+    done.add_to([result])
+    assert (result.rows_expected, result.not_carried) == (2, 2)
+
+
+def test_a_row_that_a_truncate_ended_before_the_log_showed_it_is_new(
+    tmp_path: Path,
+) -> None:
+    history = [line(20, None, "D", "ddl"), line(30, TRUTH)]
+    done = carried(tmp_path, history, [message(30, ROW)], [TRUNCATE])
+    assert done.truth.history == [line(30, TRUTH)]
+
+
+@pytest.mark.parametrize(
+    ("type_", "cell", "expected"),
+    [
+        ("bit(9)", "101100100", {"$hex": "0164"}),
+        ("bit(1)", "1", {"$hex": "01"}),
+        ("varbinary(3)", "\x00d\xff", {"$hex": "0064ff"}),
+        ("timestamp(3)", "2024-01-02 00:00:00.001000Z", "2024-01-02 00:00:00.001"),
+        ("timestamp", "2024-01-02 00:00:00", "2024-01-02 00:00:00"),
+        ("decimal(20,6)", "10.5", "10.500000"),
+        ("decimal(20,2)", "10.555", "10.555"),
+        ("varchar(9)", "10.5", "10.5"),
+        ("int", None, None),
+        ("blob", {"$hex": "00"}, {"$hex": "00"}),
+    ],
+)
+def test_a_cell_of_a_connect_type_is_printed_as_mysql_would(
+    type_: str, cell: object, expected: object
+) -> None:
+    schemas = {("db", "t"): TableSchema(("id",), {"c": parse_mysql_type(type_)})}
+    shown = in_mysql_form([line(1, {"c": cell, "other": "x"}), line(2, None)], schemas)
+    assert [one["row"] for one in shown] == [{"c": expected, "other": "x"}, None]
