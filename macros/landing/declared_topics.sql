@@ -3,7 +3,8 @@
 
     Returns:
         A list of mappings: name, protocol, files, partitions, time_zone, is_gapless,
-        pending_holds_cut, has_watermarks, snapshots, types, pattern, databases.
+        is_compacted, pending_holds_cut, has_watermarks, snapshots, types, pattern,
+        databases.
 
     Raises:
         A compiler error that names the var and the topic.
@@ -12,7 +13,7 @@
     {%- set protocols = ['ticdc_canal_json', 'ticdc_simple', 'ticdc_simple_avro', 'debezium',
         'canal_json'] -%}
     {%- set keys = ['name', 'protocol', 'files', 'table', 'partitions', 'time_zone', 'is_gapless',
-        'pending_holds_cut', 'has_watermarks', 'snapshots', 'types', 'pattern', 'databases'] -%}
+        'is_compacted', 'pending_holds_cut', 'has_watermarks', 'snapshots', 'types', 'pattern', 'databases'] -%}
     {%- set topics = [] -%}
     {%- for given in var('topics') -%}
         {%- set named = "var `topics`: topic `" ~ given.name ~ "`: " -%}
@@ -71,6 +72,14 @@
                 ~ " others tell a commit timestamp only where they tell watermarks too"
             ) }}
         {%- endif -%}
+        {%- if given.get('is_compacted', false) and (
+            given.protocol != 'debezium' or given.get('is_gapless', false)
+        ) -%}
+            {{ exceptions.raise_compiler_error(
+                named ~ "expected `is_compacted` of the protocol debezium only, and without"
+                ~ " `is_gapless: true`: the messages of others have no key"
+            ) }}
+        {%- endif -%}
         {%- set files = [given.files] if given.files is string else given.files or [] -%}
         {%- do topics.append({
             'name': given.name,
@@ -78,7 +87,8 @@
             'files': files,
             'partitions': given.partitions,
             'time_zone': given.time_zone or 'UTC',
-            'is_gapless': given.get('is_gapless', true),
+            'is_gapless': given.get('is_gapless', not given.get('is_compacted', false)),
+            'is_compacted': given.get('is_compacted', false),
             'pending_holds_cut': given.get('pending_holds_cut', true),
             'has_watermarks': given.get('has_watermarks', true),
             'snapshots': given.snapshots or {},

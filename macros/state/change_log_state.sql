@@ -224,6 +224,50 @@
 
 
 {#
+    The columns of the staging models, in their order.
+
+    Returns:
+        A mapping name -> type.
+#}
+{% macro event_columns() %}
+    {{ return({
+        'kafka_topic': 'string',
+        'record_topic': 'string',
+        'kafka_partition': 'int',
+        'kafka_offset': 'bigint',
+        'event_index': 'int',
+        'batch_id': 'bigint',
+        'event_kind': 'string',
+        'event_type': 'string',
+        'op': 'string',
+        'source_database': 'string',
+        'source_table': 'string',
+        'schema_version': 'bigint',
+        'commit_ts': 'bigint',
+        'watermark_ts': 'bigint',
+        'change_sequence': 'string',
+        'committed_at': 'timestamp',
+        'emitted_at': 'timestamp',
+        'kafka_timestamp': 'timestamp',
+        'before': 'string',
+        'after': 'string',
+        'unavailable_columns': 'string',
+        'connector': 'string',
+        'primary_key': 'string',
+        'column_types': 'string',
+        'ddl_sql': 'string',
+        'table_schema': 'string',
+        'previous_table_schema': 'string',
+        'source_position': 'string',
+        'error_class': 'string',
+        'error_path': 'string',
+        'error_message': 'string',
+        'value': 'binary',
+    }) }}
+{% endmacro %}
+
+
+{#
     The identities already in the change log that a new event can repeat, in the
     columns of the staging models.
 
@@ -233,39 +277,12 @@
 {% macro known_identities() -%}
     {%- set log_relation = built_relation('change_log') -%}
     {%- set is_first = not log_relation or flags.FULL_REFRESH -%}
+    {%- set kept = ['kafka_topic', 'record_topic', 'kafka_partition', 'kafka_offset',
+        'event_index', 'batch_id', 'event_kind', 'change_sequence'] -%}
     select
-        kafka_topic,
-        record_topic,
-        kafka_partition,
-        kafka_offset,
-        event_index,
-        batch_id,
-        event_kind,
-        cast(null as string) as event_type,
-        cast(null as string) as op,
-        cast(null as string) as source_database,
-        cast(null as string) as source_table,
-        cast(null as bigint) as schema_version,
-        cast(null as bigint) as commit_ts,
-        cast(null as bigint) as watermark_ts,
-        change_sequence,
-        cast(null as timestamp) as committed_at,
-        cast(null as timestamp) as emitted_at,
-        cast(null as timestamp) as kafka_timestamp,
-        cast(null as string) as before,
-        cast(null as string) as after,
-        cast(null as string) as unavailable_columns,
-        cast(null as string) as connector,
-        cast(null as string) as primary_key,
-        cast(null as string) as column_types,
-        cast(null as string) as ddl_sql,
-        cast(null as string) as table_schema,
-        cast(null as string) as previous_table_schema,
-        cast(null as string) as source_position,
-        cast(null as string) as error_class,
-        cast(null as string) as error_path,
-        cast(null as string) as error_message,
-        cast(null as binary) as value,
+        {%- for name, type in event_columns().items() %}
+        {{ name if name in kept else 'cast(null as ' ~ type ~ ') as ' ~ name }},
+        {%- endfor %}
         identity
     from {{ 'identified' if is_first else log_relation }}
     where

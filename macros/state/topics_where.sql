@@ -23,6 +23,17 @@
 {%- endmacro %}
 
 
+{#
+    Condition: the topic is declared as compacted.
+
+    Returns:
+        A condition on kafka_topic; false, if no topic is.
+#}
+{% macro is_compacted() -%}
+    {{ return(_is_one_of(declared_topics() | selectattr('is_compacted'))) }}
+{%- endmacro %}
+
+
 {# Condition on kafka_topic: it is one of some declared topics. #}
 {% macro _is_one_of(topics) -%}
     {%- set names = [] -%}

@@ -10,7 +10,7 @@
 
 with
 
-events as (
+delivered as (
 
     select * from {{ ref('stg_ticdc_canal_json__events') }}
     where {{ is_unread() }}
@@ -20,6 +20,13 @@ events as (
     union all
     select * from {{ ref('stg_debezium__events') }}
     where {{ is_unread() }}
+
+),
+
+-- In a compacted topic the last record of a key is the state of its row.
+events as (
+
+    {{ in_kafka_order('delivered') }}
 
 ),
 

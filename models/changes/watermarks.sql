@@ -16,6 +16,9 @@ previous as (
         'contiguous_offset': 'bigint',
         'last_offset': 'bigint',
         'watermark_ts': 'bigint',
+        'last_timestamp': 'timestamp',
+        'first_table': 'struct<source_database: string, source_table: string>',
+        'last_table': 'struct<source_database: string, source_table: string>',
         'batch_id': 'bigint',
     }) }}
 
@@ -29,6 +32,11 @@ messages as (
         kafka_partition,
         kafka_offset,
         max(watermark_ts) as watermark_ts,
+        max(kafka_timestamp) as last_timestamp,
+        min(struct(source_database, source_table)) filter (where event_kind = 'row')
+            as first_table,
+        max(struct(source_database, source_table)) filter (where event_kind = 'row')
+            as last_table,
         max(batch_id) as batch_id
     from {{ ref('change_log') }}
     where {{ is_beyond_contiguous() }}
@@ -76,6 +84,9 @@ read as (
         record_topic,
         kafka_partition,
         kafka_offset,
+        last_timestamp,
+        first_table,
+        last_table,
         batch_id,
         if(not is_gapless or island = island_start, kafka_offset, null)
             as contiguous_offset,
@@ -95,6 +106,9 @@ gathered as (
         contiguous_offset,
         kafka_offset as last_offset,
         watermark_ts,
+        last_timestamp,
+        first_table,
+        last_table,
         batch_id
     from read
     union all
@@ -106,6 +120,9 @@ gathered as (
         contiguous_offset,
         last_offset,
         watermark_ts,
+        last_timestamp,
+        first_table,
+        last_table,
         batch_id
     from previous
 
@@ -122,6 +139,9 @@ watermarks as (
         max(last_offset) as last_offset,
         max(watermark_ts) as watermark_ts,
         {{ tso_timestamp('max(watermark_ts)') }} as watermark_at,
+        max(last_timestamp) as last_timestamp,
+        min(first_table) as first_table,
+        max(last_table) as last_table,
         max(batch_id) as batch_id
     from gathered
     group by kafka_topic, record_topic, kafka_partition

@@ -276,6 +276,9 @@ def declared_connector(path: Path, lines: Iterable[str]) -> dict[str, Any]:
         "pattern": "|".join(_pattern(topic) for topic in sorted(topics)),
         "partitions": partitions,
     }
+    manifest = path.parent / "manifest.json"
+    if manifest.exists() and json.loads(manifest.read_text()).get("is_compacted"):
+        declared["is_compacted"] = True
     told_by = source_of_types(path)
     if names and told_by is not None and told_by != path:
         told = recorded_tables(read_events(read_records(told_by)))

@@ -61,8 +61,11 @@ events as (
         kafka_timestamp,
 
         ---------- payload: of a deleted row, the key at least
-        if(message.op = 'd', coalesce(message.before, message.key), message.before)
-            as before,
+        if(
+            message.op = 'd' or event_kind = 'tombstone',
+            coalesce(message.before, message.key),
+            message.before
+        ) as before,
         message.after,
         message.unavailable_columns,
         message.connector,

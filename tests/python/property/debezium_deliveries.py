@@ -5,13 +5,13 @@ reach the reader of its topics: at least once, and the partitions at any speed.
 """
 
 import json
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, Literal, NamedTuple
 from zlib import crc32
 
 from debezium_histories import History, draw_history
@@ -23,8 +23,21 @@ from hypothesis import strategies as st
 
 PARTITIONS: Final = 3
 
-Record = tuple[int, Message]
-"""A partition of the message's topic, and the message as it was sent."""
+
+class Record(NamedTuple):
+    """A message in Kafka.
+
+    Attributes:
+        partition: Of the message's topic.
+        message: As it was sent.
+        offset: In the partition.
+        timestamp: When it was sent, in milliseconds since 1970.
+    """
+
+    partition: int
+    message: Message
+    offset: int
+    timestamp: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +60,7 @@ class Delivery:
 
     def lines(self, *, has_schemas: bool) -> Iterator[Line]:
         """Yield the lines of a recording, with or without the schemas."""
-        offsets: Counter[tuple[str, int]] = Counter()
-        for partition, message in self.records:
-            place = message.topic, partition
+        for partition, message, offset, timestamp in self.records:
             parts = [
                 None if part is None else part.text(has_schema=has_schemas)
                 for part in (message.key, message.value)
@@ -57,13 +68,12 @@ class Delivery:
             yield {
                 "topic": message.topic,
                 "partition": partition,
-                "offset": offsets[place],
-                "timestamp": FIRST_MILLISECOND + offsets.total(),
+                "offset": offset,
+                "timestamp": timestamp,
                 "key": parts[0],
                 "value": parts[1],
                 "headers": [list(header) for header in message.headers],
             }
-            offsets[place] += 1
 
 
 def draw_delivery(
@@ -77,12 +87,18 @@ def draw_delivery(
         histories: How many histories share the tables.
         transactions: How many transactions each of them has at most.
     """
+    without: set[Literal["default", "truncate"]] = set()
+    if settings.compacted:
+        # It takes no message without a key; an old row sent again would lack the default.
+        without = {"default", "truncate"}
+    elif not settings.has_schemas:
+        without = {"default"}
     history = draw_history(
         random,
         settings.connector,
         histories,
         transactions,
-        has_defaults=settings.has_schemas,
+        without=without,
     )
     return deliver(random, history, settings)
 
@@ -90,20 +106,46 @@ def draw_delivery(
 def deliver(random: Random, history: History, settings: Settings) -> Delivery:
     """Draw how what happened in a source reaches the reader of its topics."""
     stream = read_stream(random, history, settings)
-    queues: dict[tuple[str, int], deque[Record]] = {}
-    for partition, message in _Producer(random, settings, stream.messages).run():
-        place = message.topic, partition
-        queues.setdefault(place, deque()).append((partition, message))
+    queues: dict[tuple[str, int], list[Record]] = {}
+    sent = _Producer(random, settings, stream.messages).run()
+    for number, (partition, message) in enumerate(sent):
+        queue = queues.setdefault((message.topic, partition), [])
+        timestamp = FIRST_MILLISECOND + number
+        queue.append(Record(partition, message, len(queue), timestamp))
     records: list[Record] = []
-    waiting = list(queues.values())
+    waiting = [
+        deque(_compacted(random, queue) if settings.compacted else queue)
+        for queue in queues.values()
+    ]
     while waiting:
-        queue = random.choice(waiting)
-        number = min(len(queue), random.randint(1, settings.chunk))
-        records += [queue.popleft() for _ in range(number)]
-        waiting = [queue for queue in waiting if queue]
+        unread = random.choice(waiting)
+        number = min(len(unread), random.randint(1, settings.chunk))
+        records += [unread.popleft() for _ in range(number)]
+        waiting = [unread for unread in waiting if unread]
     return Delivery(
         settings, records, history.final(), stream.history, stream.snapshot_seq
     )
+
+
+def _compacted(random: Random, queue: Sequence[Record]) -> Iterator[Record]:
+    """Yield what compaction leaves, of one stretch of a partition after the other.
+
+    A stretch is what was there when the reader had read the one before.
+    """
+    begin = 0
+    while begin < len(queue):
+        end = begin + random.choice((1, 10, 100, len(queue)))
+        stretch = queue[begin:end]
+        last = {
+            record.message.key.text(has_schema=False): record.offset
+            for record in stretch
+            if record.message.key is not None
+        }
+        for record in stretch:
+            key = record.message.key
+            if key is None or last[key.text(has_schema=False)] == record.offset:
+                yield record
+        begin = end
 
 
 class _Producer:
@@ -116,7 +158,7 @@ class _Producer:
         self._settings = settings
         self._messages = messages
         self._built_at = (FIRST_MILLISECOND + 1500) * 1000
-        self._out: list[Record] = []
+        self._out: list[tuple[int, Message]] = []
         # Whether it was started after its last snapshot.
         self._is_restarted = False
         self._crashes = {
@@ -131,7 +173,7 @@ class _Producer:
         if firsts and settings.cuts_first:
             self._crashes.add(random.choice(firsts))
 
-    def run(self) -> list[Record]:
+    def run(self) -> list[tuple[int, Message]]:
         """Return all that is sent, in order."""
         next_ = 0
         while next_ < len(self._messages):
@@ -195,8 +237,8 @@ def write_corpus(folder: Path, delivery: Delivery) -> str:
 
     Of messages without schemas there is a second file that has them, the same
     otherwise: it tells the types that have to be declared. Where the source is read by
-    several snapshots, which of its states they saw is not in its history: only the last
-    rows are written then.
+    several snapshots, which of its states they saw is not in its history, and compacted
+    topics do not have all of them: only the last rows are written then.
 
     Returns:
         The file with the messages to read, without its ending.
@@ -211,7 +253,8 @@ def write_corpus(folder: Path, delivery: Delivery) -> str:
     }
     settings = delivery.settings
     is_read_once = settings.interrupted == settings.snapshots == 0
-    if settings.connector != "mariadb" and is_read_once:
+    has_all = is_read_once and not settings.compacted
+    if settings.connector != "mariadb" and has_all:
         files["expected_history"] = delivery.history
     for file, lines in files.items():
         text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
@@ -222,6 +265,7 @@ def write_corpus(folder: Path, delivery: Delivery) -> str:
         "settings": vars(delivery.settings),
         "snapshot_seq": delivery.snapshot_seq,
         "records": len(delivery.records),
+        "is_compacted": settings.compacted,
     }
     (folder / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
     return name

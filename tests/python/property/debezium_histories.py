@@ -5,7 +5,7 @@ too, and of DDLs only those that leave Debezium's stream a stream: ADD COLUMN an
 there is a message of it, TRUNCATE. The model of the truth is the same `Source`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from random import Random
@@ -189,7 +189,7 @@ def draw_history(
     histories: int = 1,
     transactions: int = 8,
     *,
-    has_defaults: bool = True,
+    without: Collection[Literal["default", "truncate"]] = (),
 ) -> History:
     """Draw a history, or many that share the tables.
 
@@ -198,11 +198,13 @@ def draw_history(
         connector: What will read it.
         histories: How many histories share the tables.
         transactions: How many transactions each of them has at most.
-        has_defaults: Whether a column may be added with a default: the rows that are
-            there show it, and only the schema of a message tells it.
+        without: What does not happen: that a column is added with a default, which the
+            rows that are there then show, and only the schema of a message tells; or
+            that a table with a key is truncated.
     """
     drawing = _Drawing(random, connector)
-    drawing.has_defaults = has_defaults and connector != "sqlserver"
+    drawing.has_defaults = "default" not in without and connector != "sqlserver"
+    drawing.has_truncates = "truncate" not in without and connector != "sqlserver"
     # A turn is a transaction of a history or, without one, a statement on a table.
     turns: list[str | None] = []
     for number in range(histories):
@@ -228,6 +230,7 @@ class _Drawing:
 
     def __init__(self, random: Random, connector: Connector) -> None:
         self.has_defaults = False
+        self.has_truncates = False
         self._random = random
         self._connector = connector
         self._source = new_source()
@@ -266,7 +269,7 @@ class _Drawing:
             ddls.append(add_column(table, *self._random.choice(defaults), self._at()))
         elif additions:
             ddls.append(add_column(table, *self._random.choice(additions), self._at()))
-        if self._connector != "sqlserver":
+        if self.has_truncates or (table == ENTRIES and self._connector != "sqlserver"):
             ddls.append(truncate_table(table))
         if not ddls:
             return

@@ -6,9 +6,11 @@ is compared with what the source says (`debezium_deliveries.Delivery`).
 
 import json
 from collections import defaultdict
+from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
+import msgspec
 from debezium_deliveries import Delivery
 from debezium_histories import ENTRIES
 from histories import ITEMS, MARKS, Line
@@ -28,6 +30,12 @@ class Read(NamedTuple):
     @property
     def table(self) -> str:
         return str(self.message.source_table)
+
+    @property
+    def is_change(self) -> bool:
+        """Whether it is a change of the tables that are compared."""
+        is_change = self.message.event_kind in {"row", "truncate"}
+        return is_change and self.table in {ITEMS, MARKS, ENTRIES}
 
     @property
     def is_read(self) -> bool:
@@ -52,6 +60,25 @@ class Read(NamedTuple):
     def columns(self) -> dict[str, ConnectType]:
         types = json.loads(self.message.column_types or "{}")
         return {name: parse_connect_type(text) for name, text in types.items()}
+
+
+def _in_kafka_order(reads: list[Read]) -> Iterator[Read]:
+    """Yield the changes of keys in compacted topics, their tombstones as deletes."""
+    reads = sorted(reads, key=lambda read: read.line["timestamp"])
+    tables = {read.line["topic"]: read.table for read in reads if read.is_change}
+    for read in reads:
+        if read.message.event_kind == "tombstone" and read.line["topic"] in tables:
+            yield Read(
+                msgspec.structs.replace(
+                    read.message,
+                    event_kind="row",
+                    op="d",
+                    source_table=tables[read.line["topic"]],
+                ),
+                read.line,
+            )
+        elif read.is_change and read.message.key is not None:
+            yield read
 
 
 def transaction_of(message: DebeziumMessage) -> int:
@@ -79,6 +106,8 @@ class Change(NamedTuple):
 class Reader:
     """Reads topics to their end, then applies all changes in the order of the source.
 
+    Those of keys in compacted topics it applies in the order of Kafka, tombstones too.
+
     Attributes:
         tables: Rows by table and key; of the table without a key by number.
         changes: The changes that were no part of a snapshot.
@@ -92,27 +121,35 @@ class Reader:
         self._connector = delivery.settings.connector
         self._columns: dict[str, dict[str, ConnectType]] = defaultdict(dict)
         self._count = 0
+        self._passes: dict[str, list[Read]] = defaultdict(list)
+        reads = messages_of(delivery)
+        if delivery.settings.compacted:
+            keyless = [read for read in reads if read.message.key is None]
+            self._reads = [*_in_kafka_order(reads), *self._in_source_order(keyless)]
+            self._passes.clear()
+        else:
+            self._reads = self._in_source_order(reads)
+        self._run()
+
+    def _in_source_order(self, reads: list[Read]) -> list[Read]:
         known: dict[tuple[object, ...], Read] = {}
-        for read in messages_of(delivery):
-            is_change = read.message.event_kind in {"row", "truncate"}
-            if is_change and read.table in {ITEMS, MARKS, ENTRIES}:
+        for read in reads:
+            if read.is_change:
                 # PostgreSQL's first transaction may have two places: the lowest counts.
                 known[read.identity] = min(
                     read, known.get(read.identity, read), key=lambda one: one.place
                 )
-        self._reads = sorted(known.values(), key=lambda read: read.place)
-        passes: dict[str, list[Read]] = defaultdict(list)
-        for read in self._reads:
+        ordered = sorted(known.values(), key=lambda read: read.place)
+        for read in ordered:
             if read.is_read:
-                passes[str(read.message.change_sequence)].append(read)
-        self._passes = passes
-        self._run()
+                self._passes[str(read.message.change_sequence)].append(read)
+        return ordered
 
     def _run(self) -> None:
         last_pass, is_complete = "", True
         for read in self._reads:
             position = str(read.message.change_sequence)
-            if read.is_read and position != last_pass:
+            if position in self._passes and read.is_read and position != last_pass:
                 self._begin_pass(self._passes[position], is_complete=is_complete)
                 last_pass = position
                 is_complete = any(
@@ -154,7 +191,8 @@ class Reader:
         elif after is None:
             rows.pop(key, None)
         else:
-            rows[key] = dict(after)
+            # An old row that is sent again may lack a column that is there by now.
+            rows[key] = dict.fromkeys(self._columns[read.table]) | after
         if not message.is_snapshot:
             self.changes.append(Change(read, before, after))
 

@@ -1,6 +1,6 @@
 """How a connector of Debezium is set up, and how its day goes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from debezium_histories import CONNECTORS, Connector
@@ -32,6 +32,9 @@ class Settings:
             snapshot. PostgreSQL's commit before that is told after a restart only, so
             that some of its changes come with one order and some with another.
         chunk: Longest run of messages read from one partition.
+        compacted: Whether Kafka compacts the topics. Then no old message comes alone, no
+            snapshot is broken off or replaces rows without a key, and all values are
+            sent.
     """
 
     connector: Connector
@@ -50,12 +53,13 @@ class Settings:
     restarts: int = 1
     cuts_first: bool = False
     chunk: int = 20
+    compacted: bool = False
 
 
 def draw_settings(random: Random, connector: Connector | None = None) -> Settings:
     """Draw the settings of a delivery, of one of the connectors if none is given."""
     drawn: Connector = random.choice(CONNECTORS)
-    return Settings(
+    settings = Settings(
         connector=connector or drawn,
         has_schemas=happens(random, 0.6),
         has_tombstones=happens(random, 0.8),
@@ -72,4 +76,14 @@ def draw_settings(random: Random, connector: Connector | None = None) -> Setting
         restarts=random.randint(0, 3),
         cuts_first=happens(random, 0.5),
         chunk=random.choice((1, 20, 2000)),
+        compacted=happens(random, 0.3),
     )
+    if settings.compacted:
+        return replace(
+            settings,
+            full_rows=True,
+            interrupted=0,
+            repeat_chance=0.0,
+            rereads_keyless=False,
+        )
+    return settings

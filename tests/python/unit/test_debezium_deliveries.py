@@ -39,9 +39,12 @@ SEEDS: Final = 60
 
 
 @cache
-def delivered(connector: Connector, seed: int) -> Delivery:
+def delivered(connector: Connector, seed: int, *, compacted: bool = False) -> Delivery:
     random = seeded(f"{connector}/{seed}")
-    return draw_delivery(random, draw_settings(random, connector), 3)
+    settings = draw_settings(random, connector)
+    while settings.compacted != compacted:
+        settings = draw_settings(random, connector)
+    return draw_delivery(random, settings, 3)
 
 
 # ---------- the truth
@@ -53,10 +56,11 @@ def counted(rows: Iterator[tuple[str, Texts | None]]) -> Counter[tuple[str, str]
 
 @pytest.mark.parametrize("connector", CONNECTORS)
 @pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("compacted", [False, True])
 def test_a_reader_comes_to_the_rows_of_the_source(
-    connector: Connector, seed: int
+    connector: Connector, seed: int, *, compacted: bool
 ) -> None:
-    delivery = delivered(connector, seed)
+    delivery = delivered(connector, seed, compacted=compacted)
     reader = Reader(delivery)
     read = (
         (table, reader.shown(table, row))
