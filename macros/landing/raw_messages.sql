@@ -1,5 +1,6 @@
 {#
-    All messages of the topics of a protocol, in one shape.
+    All messages of the topics of a protocol, in one shape. Those of the quarantine that
+    wait for being read again are there once more.
 
     Arguments:
         protocol: name of a protocol, as in the var `topics`.
@@ -33,6 +34,28 @@
     from {{ source('raw', topic.name) }}
         {%- endset -%}
         {%- do selects.append(selected) -%}
+        {%- if requested_counts().get(topic.name) -%}
+            {%- set again -%}
+    select
+        kafka_topic,
+        record_topic,
+        kafka_partition,
+        kafka_offset,
+        kafka_timestamp,
+        {%- if protocol == 'debezium' %}
+        key,
+        {{ sql_text(tojson(topic.types)) if topic.types else 'cast(null as string)' }} as declared_types,
+        {{ declared_databases(topic) }} as declared_databases,
+        {{ topic.has_watermarks | string | lower }} as has_watermarks,
+        {%- endif %}
+        {{ (topic.partitions > 1) | string | lower }} as has_partitions,
+        value,
+        batch_id
+    from ({{ requested_messages() }})
+    where kafka_topic = {{ sql_text(topic.name) }}
+            {%- endset -%}
+            {%- do selects.append(again) -%}
+        {%- endif -%}
     {%- endfor -%}
     {%- if not selects -%}
         {%- set empty -%}

@@ -139,6 +139,8 @@
             {%- do parts.append(
                 '(record_topic, kafka_partition) not in (' ~ places | join(', ') ~ ')'
             ) -%}
+            {#- What was in quarantine is read again by its batch. -#}
+            {%- do parts.append('batch_id > ' ~ position.batch_id) -%}
             {%- set condition = condition ~ ' and (' ~ parts | join(' or ') ~ ')' -%}
         {%- endif -%}
         {%- do conditions.append('(' ~ condition ~ ')') -%}
@@ -169,6 +171,12 @@
             ~ ' where ' ~ is_unread() ~ ' group by all',
             snapshot_id(raw)
         ) -%}
+        {%- set again = requested_counts().get(topic.name) -%}
+        {%- if again -%}
+            {%- do unread.append(
+                {'kafka_topic': topic.name, 'messages': again, 'is_late': true}
+            ) -%}
+        {%- endif -%}
         {%- set offsets = positions.get(topic.name, {}).get('offsets', {}) -%}
         {%- for row in rows -%}
             {%- do unread.append({
@@ -185,7 +193,8 @@
 {#
     The cut of each topic that was in force before this run, where it may decide about
     duplicates: not for a topic without watermarks, nor for one whose files came out of
-    order (what lies below the cut there may never have been seen).
+    order or whose quarantine is read again (what lies below the cut there may never have
+    been seen).
 
     Returns:
         A mapping topic -> change sequence.
@@ -262,6 +271,7 @@
         'error_class': 'string',
         'error_path': 'string',
         'error_message': 'string',
+        'key': 'binary',
         'value': 'binary',
     }) }}
 {% endmacro %}

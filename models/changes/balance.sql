@@ -48,7 +48,11 @@ events as (
         change_log.kafka_topic,
         change_log.record_topic,
         change_log.kafka_partition,
-        change_log.is_new and change_log.event_index = 0 as is_new_message,
+        change_log.is_new and change_log.event_index = 0 as is_first_event,
+        -- Read again after it was in quarantine, where it had been counted.
+        change_log.is_new
+        and change_log.event_index = 0
+        and change_log.replays > 0 as was_quarantined,
         change_log.event_kind,
         change_log.event_kind = 'row'
         and change_log.is_duplicate as is_duplicate_change,
@@ -69,12 +73,12 @@ gathered as (
         kafka_topic,
         record_topic,
         kafka_partition,
-        count_if(is_new_message) as messages_read,
-        count(*) as events,
+        count_if(is_first_event and not was_quarantined) as messages_read,
+        count(*) - count_if(was_quarantined) as events,
         count_if(is_change and is_below_cut) as applied,
         count_if(is_duplicate_change) as duplicates,
         count_if(is_change and not is_below_cut) as beyond_cut,
-        count_if(event_kind = 'invalid') as quarantined,
+        count_if(event_kind = 'invalid') - count_if(was_quarantined) as quarantined,
         count_if(
             event_kind in (
                 'ddl',

@@ -124,7 +124,11 @@ logged as (
         error_class,
         error_path,
         error_message,
-        value
+        key,
+        value,
+        if(event_kind = 'invalid', '{{ adapter.release() }}', null) as parser_version,
+        if(event_kind = 'invalid', current_timestamp(), null) as quarantined_at,
+        0 as replays
     from numbered
     where not is_known
 

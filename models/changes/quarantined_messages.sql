@@ -22,7 +22,11 @@ quarantined as (
         error_message,
         source_database,
         source_table,
+        key,
         value,
+        parser_version,
+        quarantined_at,
+        replays,
         batch_id,
         ingested_at
     from change_log

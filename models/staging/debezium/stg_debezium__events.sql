@@ -86,6 +86,7 @@ events as (
         message.error.class as error_class,
         message.error.path as error_path,
         message.error.message as error_message,
+        if(event_kind = 'invalid', key, null) as key,
         if(event_kind = 'invalid', value, null) as value
     from located
 

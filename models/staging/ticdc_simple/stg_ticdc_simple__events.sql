@@ -75,6 +75,7 @@ events as (
         message.error.class as error_class,
         message.error.path as error_path,
         message.error.message as error_message,
+        cast(null as binary) as key,
         if(message.event_kind = 'invalid', value, null) as value
     from parsed
 

@@ -56,6 +56,7 @@ class Outcome:
     copies: list[list[tuple[int, int | None, int]]]
     copy_versions: list[tuple[int, int, int, int | None]]
     moved: list[set[int]]
+    notes: list[list[tuple[int, int]]]
     unmarked: list[list[tuple[int, int]]]
 
 
@@ -92,7 +93,8 @@ def moved(event_type: str, id_: int, batch: int, old: int | None = None) -> str:
 def land_moved(pipeline: Pipeline, run: int) -> None:
     """Land rows of Canal whose keys change, and change back in the same batch.
 
-    Keys below 100 are in partition 0. A change of the key is where the new one is.
+    Keys below 100 are in partition 0. A change of the key is where the new one is. With
+    each build comes a row of a table without a key, all in one second.
     """
     create = "CREATE TABLE `moved` (`id` INT PRIMARY KEY)"
     inserts = [moved("INSERT", id_, 10) for id_ in (1, 2, 3)]
@@ -106,9 +108,19 @@ def land_moved(pipeline: Pipeline, run: int) -> None:
             ),
             records(away[:2], partition=1),
         ],
-        2: [records(away[2:], first=2, partition=1), records(back[:1], first=5)],
+        2: [records(away[2:], first=3, partition=1), records(back[:1], first=5)],
         3: [records(back[1:], first=6)],
     }
+    note = change(
+        "INSERT",
+        {"a": str(run)},
+        None,
+        table="notes",
+        pkNames=None,
+        es=EPOCH,
+        ts=EPOCH + 30 + run,
+    )
+    parts[run].append(records([note], first=(2, 5, 6)[run - 1], partition=1))
     for number, part in enumerate(parts[run]):
         pipeline.land(f"{run}_{number}", "moved", part)
 
@@ -181,7 +193,7 @@ def land_late_and_hashed(pipeline: Pipeline) -> None:
 
 @pytest.fixture(scope="module")
 def outcome() -> Iterator[Outcome]:
-    seen = Outcome([], [], [], [], [], [], [], [], [], [])
+    seen = Outcome([], [], [], [], [], [], [], [], [], [], [])
     with scratch_project(PROJECT) as folder:
         pipeline = Pipeline(
             folder,
@@ -246,6 +258,8 @@ def outcome() -> Iterator[Outcome]:
             )
             there = pipeline.rows("select id from verify.cur_db__moved")
             seen.moved.append({row["id"] for row in there})
+            notes = pipeline.rows("select a, _cdc_copy from verify.cur_db__notes")
+            seen.notes.append(sorted((row["a"], row["_cdc_copy"]) for row in notes))
             rows = pipeline.rows(
                 "select id, v from verify.cur_db__unmarked order by id"
             )
@@ -392,6 +406,12 @@ def test_a_row_that_moves_to_a_key_of_another_partition_is_at_its_last_one(
     outcome: Outcome,
 ) -> None:
     assert outcome.moved == [{1, 3, 102, 104}, {1, 102, 103, 104}, {1, 3, 102, 104}]
+
+
+def test_a_row_without_a_key_counts_once_if_more_of_its_second_come_later(
+    outcome: Outcome,
+) -> None:
+    assert outcome.notes == [[(1, 1)], [(1, 1), (2, 1)], [(1, 1), (2, 1), (3, 1)]]
 
 
 def test_without_watermarks_every_change_that_arrived_is_applied(

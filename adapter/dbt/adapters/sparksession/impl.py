@@ -11,6 +11,7 @@ from dbt.adapters.spark.impl import SCHEMA_NOT_FOUND_MESSAGES, SparkAdapter
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.sparksession import recordings
+from dbt.adapters.sparksession.__version__ import version
 from dbt.adapters.sparksession.connections import (
     WRITES,
     SparkSessionConnectionManager,
@@ -132,6 +133,11 @@ class SparkSessionAdapter(SparkAdapter):
     def literals(self, row: Any) -> list[str]:  # a row of a seed
         """Return the values of a seed's row as SQL literals."""
         return [literal(value) for value in row]
+
+    @available
+    def release(self) -> str:
+        """Return the version of this distribution, whose functions read the messages."""
+        return version
 
     @available
     def new_files(
