@@ -16,6 +16,7 @@
         last_offset: highest offset.
 #}
 {% macro replay_quarantine(topic=none, error_class=none, record_topic=none, partition=none, first_offset=none, last_offset=none) %}
+    {%- do lock_warehouse() -%}
     {%- set change_log = built_relation('change_log') -%}
     {%- if not change_log -%}
         {{ exceptions.raise_compiler_error(

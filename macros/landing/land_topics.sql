@@ -16,6 +16,7 @@
 {% macro land_topics() %}
     {%- if execute and flags.WHICH in ['build', 'run', 'run-operation'] -%}
         {%- set topics = declared_topics() -%}
+        {%- do lock_warehouse() -%}
         {%- set schema_relation = api.Relation.create(schema=target.schema) -%}
         {%- do run_query('create schema if not exists ' ~ schema_relation.without_identifier()) -%}
         {%- set ledger = api.Relation.create(schema=target.schema, identifier='landed_files') -%}

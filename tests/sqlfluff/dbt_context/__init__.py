@@ -53,6 +53,7 @@ exceptions = SimpleNamespace(raise_compiler_error=_raise_compiler_error)
 adapter = SimpleNamespace(
     table_properties=lambda _: {},
     query_once=lambda *_: [],
+    release=lambda: "0.1.0",
 )
 api = SimpleNamespace(Relation=SimpleNamespace(create=lambda **names: names))
 graph = SimpleNamespace(nodes={}, sources={})

@@ -15,6 +15,7 @@ from dbt.adapters.contracts.connection import Connection, ConnectionState, Crede
 from dbt.adapters.spark.connections import SparkConnectionManager
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.sparksession.build_lock import BuildLock
 from dbt.adapters.sparksession.errors import explain
 from dbt.adapters.sparksession.session import open_session
 
@@ -129,6 +130,10 @@ WRITES: Final = WriteCounter()
 """Of this process: all dbt threads share one session."""
 
 
+BUILD_LOCK: Final = BuildLock()
+"""Of this process: it is held from the first hook of a build to its end."""
+
+
 class SparkSessionHandle:
     """What dbt takes for a connection: runs statements on the shared session."""
 
@@ -226,6 +231,11 @@ class SparkSessionConnectionManager(SparkConnectionManager):
             connection.handle = SparkSessionHandle(session, connection)
             connection.state = ConnectionState.OPEN
         return connection
+
+    def cleanup_all(self) -> None:
+        """Close the connections at the end of a command; let the next build in."""
+        super().cleanup_all()
+        BUILD_LOCK.release()
 
     @contextmanager
     def exception_handler(self, sql: str) -> Iterator[None]:

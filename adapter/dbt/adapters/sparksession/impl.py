@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base.meta import available
@@ -13,6 +14,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt.adapters.sparksession import recordings
 from dbt.adapters.sparksession.__version__ import version
 from dbt.adapters.sparksession.connections import (
+    BUILD_LOCK,
     WRITES,
     SparkSessionConnectionManager,
     literal,
@@ -133,6 +135,19 @@ class SparkSessionAdapter(SparkAdapter):
     def literals(self, row: Any) -> list[str]:  # a row of a seed
         """Return the values of a seed's row as SQL literals."""
         return [literal(value) for value in row]
+
+    @available
+    def lock_warehouse(self, wait_seconds: float) -> str:
+        """Keep other builds from the warehouse until this invocation ends.
+
+        Returns:
+            Nothing, or who has it; see `BuildLock.take`. Nothing is locked where the
+            warehouse is no local folder.
+        """
+        warehouse = self.config.credentials.warehouse
+        if "://" in warehouse:
+            return ""
+        return BUILD_LOCK.take(Path(warehouse).resolve(), wait_seconds)
 
     @available
     def release(self) -> str:
