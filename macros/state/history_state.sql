@@ -220,8 +220,10 @@
     {%- endif -%}
     {%- set rows = adapter.query_once(
         'select kafka_topic, source_database, min(first_sequence) as first_sequence,'
-        ~ ' max(has_last) as is_complete, collect_set(source_table) as source_tables'
-        ~ ' from ' ~ relation
+        ~ " array_join(array_sort(flatten(collect_list(begun_at))), ' ') as begun_at,"
+        ~ " array_join(array_sort(flatten(collect_list(completed_at))), ' ') as completed_at,"
+        ~ ' to_json(map_from_entries(collect_list(struct(source_table, last_sequence))))'
+        ~ ' as last_sequences from ' ~ relation
         ~ ' group by kafka_topic, source_database, source_position order by first_sequence',
         snapshot_id(relation)
     ) -%}
@@ -229,15 +231,25 @@
     {%- set passes = [] -%}
     {%- for row in rows if row.kafka_topic == config.get('topic')
         and row.source_database == config.get('source_database') -%}
-        {%- do passes.append(row) -%}
+        {%- set last_sequence = fromjson(row.last_sequences).get(config.get('source_table'), '') -%}
+        {#- A source at rest is read again at the same position, later. -#}
+        {%- set begins = [row.first_sequence] + row.begun_at.split()[1:] -%}
+        {%- for begin in begins -%}
+            {%- set end = begins[loop.index] if not loop.last else '~' -%}
+            {%- set completed = row.completed_at.split() | select('ge', begin) | select('lt', end) -%}
+            {%- do passes.append({
+                'first_sequence': begin,
+                'is_complete': completed | list | length > 0,
+                'has_table': last_sequence >= begin,
+            }) -%}
+        {%- endfor -%}
     {%- endfor -%}
     {%- set sequences = [] -%}
-    {%- for row in passes[1:] -%}
-        {%- if row.is_complete and (
-            not passes[loop.index0].is_complete
-            or (is_keyless and config.get('source_table') in row.source_tables)
+    {%- for pass in passes[1:] -%}
+        {%- if pass.is_complete and (
+            not passes[loop.index0].is_complete or (is_keyless and pass.has_table)
         ) -%}
-            {%- do sequences.append(row.first_sequence) -%}
+            {%- do sequences.append(pass.first_sequence) -%}
         {%- endif -%}
     {%- endfor -%}
     {{ return(sequences) }}
