@@ -6,7 +6,7 @@ export DBT_SEND_ANONYMOUS_USAGE_STATS = false
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo build models models-check docs test unit property golden \
-        lint format types verify bench-parse bench-memory bench-models clean
+        lint format types verify chaos bench-parse bench-memory bench-models clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -68,6 +68,9 @@ format: setup ## Let the formatters have their way
 verify: setup ## Is the pipeline exact? CORPUS=folder VARIANT=stem [RUNS=n] [EXPORT=folder]
 	@test -n "$(CORPUS)" -a -n "$(VARIANT)" || { echo "usage: make verify CORPUS=<folder> VARIANT=<file stem> [RUNS=n] [EXPORT=<folder>]"; exit 2; }
 	$(BIN)/changefold verify "$(CORPUS)" "$(VARIANT)" --runs $(or $(RUNS),1) $(if $(EXPORT),--export "$(EXPORT)")
+
+chaos: setup ## Kill builds at random moments; SEEDS=n, 30 by default
+	CHANGEFOLD_KILL_SEEDS=$(or $(SEEDS),30) $(BIN)/pytest tests/python/property/test_kills.py
 
 bench-parse: setup ## Rate of the parsing function against native from_json
 	$(BIN)/python benchmarks/parse.py

@@ -38,7 +38,7 @@ from changefold_tools.sources import render_sources
 from changefold_tools.ticdc_debezium_truth import TicdcDebezium, in_mysql_form
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pyspark.sql import SparkSession
 
@@ -254,7 +254,12 @@ def declare_topics(project: Path, topics: list[dict[str, Any]]) -> None:
 
 
 def build_recording(
-    recording: Recording, project: Path, *, runs: int, export: Path
+    recording: Recording,
+    project: Path,
+    *,
+    runs: int,
+    export: Path,
+    before_run: Callable[[Path], None] | None = None,
 ) -> NotApplied:
     """Build a recording in a scratch project and export its tables.
 
@@ -263,6 +268,7 @@ def build_recording(
         project: Folder of the dbt project.
         runs: Into how many increments the messages are split, in their order.
         export: Folder for ``current.ndjson`` and ``history.ndjson``.
+        before_run: Called with the scratch project before each run of dbt.
 
     Returns:
         What is not in the tables at the end.
@@ -278,11 +284,19 @@ def build_recording(
                 "".join(part), encoding="utf-8"
             )
             command = "build" if run == runs - 1 else "run"
-            run_dbt([command, "--quiet"], copy)
+            _run(command, copy, before_run)
             if update_models(copy, _SCHEMA, check=False).written:
-                run_dbt([command, "--quiet"], copy)
+                _run(command, copy, before_run)
         export_tables(spark_session(), _SCHEMA, export)
         return NotApplied(_pending(spark_session()), _cut_down(spark_session()))
+
+
+def _run(
+    command: str, project: Path, before_run: Callable[[Path], None] | None
+) -> None:
+    if before_run is not None:
+        before_run(project)
+    run_dbt([command, "--quiet"], project)
 
 
 @dataclass(frozen=True)
@@ -317,12 +331,13 @@ def _pending(spark: SparkSession) -> list[PendingChange]:
     ]
 
 
-def verify(
+def verify(  # noqa: PLR0913 # each is an option of its own
     recording: Recording,
     project: Path,
     *,
     runs: int = 1,
     export: Path | None = None,
+    before_run: Callable[[Path], None] | None = None,
     console: Console | None = None,
 ) -> bool:
     """Build a recording, compare with the truth beside it, print the result.
@@ -332,6 +347,7 @@ def verify(
         project: Folder of the dbt project.
         runs: Number of increments.
         export: Folder to keep the exported tables in.
+        before_run: As in `build_recording`.
         console: Where to print.
 
     Returns:
@@ -340,7 +356,9 @@ def verify(
     console = console or Console()
     with tempfile.TemporaryDirectory(prefix="changefold-export-") as name:
         folder = export or Path(name)
-        left = build_recording(recording, project, runs=runs, export=folder)
+        left = build_recording(
+            recording, project, runs=runs, export=folder, before_run=before_run
+        )
         console.print(f"{recording.folder.name} / {recording.variant}, {runs} run(s)")
         built = {
             name: list(compare.load_ndjson(folder / f"{name}.ndjson"))

@@ -210,6 +210,10 @@ def test_the_balance_holds_with_bad_messages(outcome: Outcome) -> None:
             {"has_watermarks": False},
             "expected `has_watermarks` of the protocol debezium",
         ),
+        (
+            {"is_compacted": True},
+            "expected `is_compacted` of the protocol debezium only",
+        ),
     ],
 )
 def test_a_wrong_declaration_stops_dbt_with_the_var_in_the_sentence(

@@ -93,6 +93,7 @@ class Outcome:
     quarantined: list[Rows]
     balance: list[Rows]
     current: Rows
+    runs: Rows
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +131,10 @@ def outcome() -> Iterator[Outcome]:
         after = look()
         current = pipeline.rows("select id, v from verify.cur_db__landed order by id")
         pipeline.dbt("run", "--quiet", "--full-refresh")
-        yield Outcome(before, after, look(), quarantined, balance, current)
+        runs = pipeline.rows(
+            "select * from verify.run_log where kafka_topic = 'landed' order by finished_at"
+        )
+        yield Outcome(before, after, look(), quarantined, balance, current, runs)
 
 
 @pytest.mark.parametrize("table", ["landed", "filled"])
@@ -187,3 +191,31 @@ def test_the_balance_counts_each_message_once(outcome: Outcome) -> None:
     assert [[row[name] for name in counts] for row in after] == [
         [row[name] for name in counts] for row in rebuilt
     ]
+
+
+def test_each_run_has_written_down_what_it_did(outcome: Outcome) -> None:
+    counts = ["messages_read", "applied", "quarantined", "control", "beyond_cut"]
+    assert [[run[name] for name in counts] for run in outcome.runs] == [
+        [6, 2, 2, 2, 0],
+        [2, 2, -1, 1, 0],
+        [8, 4, 1, 3, 0],
+    ]
+    assert [run["command"] for run in outcome.runs] == ["run", "build", "run"]
+    assert {run["status"] for run in outcome.runs} == {"success"}
+    assert [(run["cut_before"], run["cut_after"]) for run in outcome.runs] == [
+        (None, f"{200:020}"),
+        (f"{200:020}", f"{300:020}"),
+        (None, f"{300:020}"),
+    ]
+    read = [
+        (place["kafka_partition"], place["first_offset"], place["last_offset"])
+        for run in outcome.runs
+        for place in run["offsets"]
+    ]
+    assert read == [(0, 0, 5), (0, 6, 7), (0, 0, 7)]
+    first, second, _ = outcome.runs
+    assert second["first_batch_id"] == first["last_batch_id"] + 1
+    assert second["last_batch_id"] >= second["first_batch_id"]
+    assert {"changes", "history"} <= second["node_seconds"].keys()
+    assert second["started_at"] < second["finished_at"]
+    assert len({run["run_id"] for run in outcome.runs}) == 3
