@@ -6,7 +6,7 @@ export DBT_SEND_ANONYMOUS_USAGE_STATS = false
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo build models models-check docs test unit property golden \
-        lint format types verify chaos bench-parse bench-memory bench-models clean
+        lint format types verify chaos fuzz bench-parse bench-memory bench-models clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -44,7 +44,8 @@ test: setup ## All tests: unit, property, golden, integration
 
 unit: setup ## Tests without Spark
 	$(BIN)/pytest tests/python/unit tests/python/property/test_canal_json_property.py \
-		tests/python/property/test_simple_property.py
+		tests/python/property/test_simple_property.py \
+		tests/python/property/test_damaged_messages.py
 
 property: setup ## Random histories through the whole pipeline
 	$(BIN)/pytest tests/python/property
@@ -71,6 +72,10 @@ verify: setup ## Is the pipeline exact? CORPUS=folder VARIANT=stem [RUNS=n] [EXP
 
 chaos: setup ## Kill builds at random moments; SEEDS=n, 30 by default
 	CHANGEFOLD_KILL_SEEDS=$(or $(SEEDS),30) $(BIN)/pytest tests/python/property/test_kills.py
+
+# make fuzz [MESSAGES=n] [SEED=n]
+fuzz: setup ## Decode 20,000 damaged messages of all protocols; MESSAGES=n SEED=n
+	$(BIN)/changefold fuzz --messages $(or $(MESSAGES),20000) --seed $(or $(SEED),1)
 
 bench-parse: setup ## Rate of the parsing function against native from_json
 	$(BIN)/python benchmarks/parse.py

@@ -301,7 +301,10 @@ def _find_templates(
     first_end = batch.find(middle[:1], end[:1], _OLD)
     first = batch.cut(middle[:1], first_end)[0].as_py()
     middle_end = middle + len(first)
-    others = np.flatnonzero(~batch.has(middle, end, first + _OLD))
+    others = np.arange(len(middle))
+    # The comparison takes as much memory for each as the first one needs.
+    if len(first) * len(middle) <= int((end - middle).sum()):
+        others = np.flatnonzero(~batch.has(middle, end, first + _OLD))
     middle_end[others] = batch.find(middle[others], end[others], _OLD)
     texts = batch.cut(middle[others], middle_end[others]).dictionary_encode()
     numbers = []

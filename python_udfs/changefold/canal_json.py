@@ -17,11 +17,13 @@ from changefold.full_rows import require_full_row
 from changefold.mysql_types import parse_mysql_type
 from changefold.strict_json import (
     Json,
+    check_column_name,
     json_text,
     member_path,
     missing,
     read_bool,
     read_int64,
+    read_milliseconds,
     read_string,
     shorten,
     strict_object,
@@ -138,10 +140,10 @@ def _read_fields(message: CanalJsonMessage, value: bytes | None) -> EventKind:
     if extension is not None and extension.get("commitTs") is not None:
         message.commit_ts = read_int64(extension, "commitTs", "$._tidb")
     is_ddl = read_bool(fields, "isDdl")
-    message.es_ms = read_int64(fields, "es")
+    message.es_ms = read_milliseconds(fields, "es")
     # Nothing depends on `ts`, and TiCDC before 5.4 had no use for it.
     if fields.get("ts") is not None:
-        message.ts_ms = read_int64(fields, "ts")
+        message.ts_ms = read_milliseconds(fields, "ts")
     if is_ddl:
         _require_commit_ts(extension)
         if fields.get("sql") is None:
@@ -278,6 +280,7 @@ def _check_types(types: object) -> None:
     if not isinstance(types, dict):
         raise wrong_type("object", types, "$.mysqlType")
     for name, text in types.items():
+        check_column_name(name, "$.mysqlType")
         if not isinstance(text, str):
             raise wrong_type("str", text, member_path("$.mysqlType", name))
         if _base_type(text) is None:

@@ -46,6 +46,7 @@ from changefold.errors import CdcDecodeError
 from changefold.strict_json import (
     Json,
     NumberToken,
+    check_column_name,
     json_text,
     member_path,
     missing,
@@ -161,6 +162,8 @@ class RowShape(NamedTuple):
             names = [name for name in self.columns if name in row]
         else:
             names = list(row)
+            for name in names:
+                check_column_name(name, path)
         texts: dict[str, str | None] = {}
         unavailable: list[str] = []
         for name in names:
@@ -239,6 +242,7 @@ def row_shape(fields: object, path: str, placeholder: str) -> RowShape:
     types: dict[str, str] = {}
     for field, place in _objects(fields, path):
         name = read_string(field, "field", place)
+        check_column_name(name, f"{place}.field")
         if name in columns:
             raise CdcDecodeError(
                 "duplicate_column",
@@ -378,12 +382,12 @@ def _leaf(field: Json, parameters: Json, path: str) -> Convert:
     base = connect_type(field).base
     if base == "Bits":
         length = _parameter(parameters, "length", path)
-        if length >= 0:
+        if 0 <= length <= _MAX_BITS or length == _ANY_BITS:
             return _bits(length)
         raise CdcDecodeError(
             "schema_mismatch",
             f"{path}.parameters.length",
-            f"Expected `int` from 0, got `{length}`",
+            f"Expected `int` from 0 to {_MAX_BITS}, got `{length}`",
         )
     if base == "Decimal" and field["type"] == "bytes":
         return partial(decimal_text, _parameter(parameters, "scale", path))
@@ -625,7 +629,7 @@ def _decimal_number(value: object, scale: int | None = None) -> str:
         number = Decimal(value)
     except InvalidOperation:
         raise _MismatchError("a number", value) from None
-    if abs(number.adjusted()) > _MAX_DIGITS:
+    if abs(number.adjusted()) > _MAX_DIGITS or (scale or 0) > _MAX_DIGITS:
         raise _MismatchError(f"at most {_MAX_DIGITS} digits", value)
     text = f"{number:f}"
     if scale is None or scale <= 0:
@@ -659,9 +663,15 @@ def _bytes(value: object) -> str:
     return _octets(value).decode("latin-1")
 
 
+_MAX_BITS: Final = 1_000_000
+"""More than anybody's: each value is filled up to the declared length."""
+
+_ANY_BITS: Final = 2**31 - 1
+"""What PostgreSQL's ``bit varying`` without a length declares."""
+
+
 def _bits(length: int) -> Convert:
-    # What PostgreSQL's `bit varying` without a length declares.
-    width = 0 if length == 2**31 - 1 else length
+    width = 0 if length == _ANY_BITS else length
 
     def convert(value: object) -> str:
         number = int.from_bytes(_octets(value), "little")
@@ -852,12 +862,11 @@ def _struct(parts: Mapping[str, tuple[Convert, bool]]) -> Convert:
         if not isinstance(value, dict):
             raise _MismatchError("`object`", value)
         if not value.keys() <= parts.keys():
-            raise _MismatchError(
-                f"an object of {', '.join(f'`{name}`' for name in parts)}", value
-            )
+            names = ", ".join(f"`{name}`" for name in parts)
+            raise _MismatchError(f"an object of {shorten(names)}", value)
         for name, (_, optional) in parts.items():
             if value.get(name) is None and not optional:
-                raise _MismatchError(f"an object with `{name}`", value)
+                raise _MismatchError(f"an object with `{shorten(name)}`", value)
         return {
             name: _within(convert, value.get(name), f".{name}")
             for name, (convert, _) in parts.items()

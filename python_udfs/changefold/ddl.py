@@ -471,12 +471,13 @@ class _Tokenizer(MySQL.Tokenizer):
     }
 
 
+# What does not end goes on to the end: else each quote in it would be tried anew.
 _QUOTED_OR_COMMENT: Final = re.compile(
     r"""
-      '(?:[^'\\]|\\.|'')*' | "(?:[^"\\]|\\.|"")*" | `(?:[^`]|``)*`
-    | \#[^\n]* | --(?=\s)[^\n]*
-    | /\*(?P<mark>T!(?:\[[^\]]*\])?|M?!\d*)(?P<body>.*?)\*/
-    | /\*.*?\*/
+      '(?:[^'\\]++|\\.?|'')*+'? | "(?:[^"\\]++|\\.?|"")*+"? | `(?:[^`]++|``)*+`?
+    | \#[^\n]*+ | --(?=\s)[^\n]*+
+    | /\*(?P<mark>T!(?:\[[^\]/]*+\])?|M?!\d*+)(?P<body>.*?)\*/
+    | /\*.*?(?:\*/|\Z)
     """,
     re.DOTALL | re.VERBOSE,
 )

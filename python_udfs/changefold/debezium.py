@@ -34,6 +34,7 @@ from changefold.debezium_positions import (
     SNAPSHOTS,
     OnMissing,
     optional_int,
+    optional_milliseconds,
     optional_text,
     read_position,
 )
@@ -339,11 +340,12 @@ def value_schema(text: bytes, placeholder: str) -> dict[str, RowShape]:
 @lru_cache(maxsize=1024)
 def _cached_key_schema(text: bytes, placeholder: str) -> RowShape:
     schema = _parse_at(text, f"{_KEY}.schema")
-    if schema.get("type") != "struct":
+    type_ = read_string(schema, "type", f"{_KEY}.schema")
+    if type_ != "struct":
         raise CdcDecodeError(
             "schema_mismatch",
             f"{_KEY}.schema.type",
-            f"Expected `struct`, got `{shorten(str(schema.get('type')))}`",
+            f"Expected `struct`, got `{shorten(type_)}`",
         )
     return row_shape(schema.get("fields"), f"{_KEY}.schema.fields", placeholder)
 
@@ -604,7 +606,7 @@ def read_source(message: DebeziumMessage, payload: Json, path: str) -> Json:
     message.source_database = optional_text(source, "db", path)
     message.source_schema = optional_text(source, "schema", path)
     message.source_table = optional_text(source, "table", path)
-    message.source_ts_ms = optional_int(source, "ts_ms", path)
+    message.source_ts_ms = optional_milliseconds(source, "ts_ms", path)
     snapshot = source.get("snapshot")
     # A bool in Debezium 1.x and in its documentation.
     if isinstance(snapshot, bool):
@@ -655,6 +657,9 @@ def _read_transaction(
         message.transaction_id = read_string(transaction, "id", place)
         message.transaction_order = optional_int(transaction, "total_order", place)
     elif source.get("txId") is not None:
+        # A number in PostgreSQL.
+        if not isinstance(source["txId"], str):
+            raise wrong_type("int | str | null", source["txId"], f"{path}.source.txId")
         message.transaction_id = str(source["txId"])
 
 
@@ -668,6 +673,9 @@ def _read_ddl(message: DebeziumMessage, payload: Json, path: str) -> EventKind:
     message.source_database = message.source_database or ""
     message.source_table = message.source_table or ""
     message.ddl_sql = optional_text(payload, "ddl", path)
+    if message.ddl_sql is None and message.connector == "TiCDC":
+        # Its statements act on the tables, those of the others are recorded only.
+        raise missing("str", f"{path}.ddl", payload, "ddl")
     changes = payload.get("tableChanges")
     if changes is not None:
         if not isinstance(changes, list):

@@ -36,6 +36,7 @@ from typing import Final, Literal, NamedTuple
 from changefold.errors import CdcDecodeError
 from changefold.strict_json import (
     MAX_INT64,
+    MAX_MILLISECONDS,
     Json,
     NumberToken,
     shorten,
@@ -43,7 +44,14 @@ from changefold.strict_json import (
 )
 from changefold.strict_json import missing as missing_field
 
-__all__ = ["SNAPSHOTS", "Position", "optional_int", "optional_text", "read_position"]
+__all__ = [
+    "SNAPSHOTS",
+    "Position",
+    "optional_int",
+    "optional_milliseconds",
+    "optional_text",
+    "read_position",
+]
 
 Stage = Literal["0", "1"]
 
@@ -247,14 +255,17 @@ def _require(source: Json, path: str, missing: OnMissing, **fields: object) -> b
     return missing != "none" or None not in fields.values()
 
 
-def optional_int(fields: Json, name: str, parent: str) -> int | None:
-    """Return a whole number from 0 to 2^63 - 1, or ``None`` where there is none.
+def optional_int(
+    fields: Json, name: str, parent: str, *, maximum: int = MAX_INT64
+) -> int | None:
+    """Return a whole number from 0 to `maximum`, or ``None`` where there is none.
 
     Args:
         fields: An object of the message, parsed by `strict_tokens`. Some samples of
             Debezium's documentation have numbers as texts: both are read.
         name: The field.
         parent: Where the object lies in the message.
+        maximum: The largest number.
 
     Raises:
         CdcDecodeError: If the field is something else.
@@ -273,13 +284,18 @@ def optional_int(fields: Json, name: str, parent: str) -> int | None:
         )
     # Python refuses more than 4300 digits; 40 are far out of range already.
     number = int(value[:40])
-    if not 0 <= number <= MAX_INT64:
+    if not 0 <= number <= maximum:
         raise CdcDecodeError(
             "out_of_range",
             path,
-            f"Expected `int` from 0 to {MAX_INT64}, got {shorten(value)}",
+            f"Expected `int` from 0 to {maximum}, got {shorten(value)}",
         )
     return number
+
+
+def optional_milliseconds(fields: Json, name: str, parent: str) -> int | None:
+    """Return a time, or ``None`` where there is none; as `optional_int` otherwise."""
+    return optional_int(fields, name, parent, maximum=MAX_MILLISECONDS)
 
 
 def optional_text(fields: Json, name: str, parent: str) -> str | None:

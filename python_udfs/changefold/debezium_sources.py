@@ -20,7 +20,7 @@ from changefold.errors import CdcDecodeError
 from changefold.json_documents import MAX_WINDOW, JsonDocuments, Words
 from changefold.json_layouts import Layout, Objects, Path
 from changefold.message_batch import Flags, Places
-from changefold.strict_json import read_string, strict_tokens
+from changefold.strict_json import MAX_MILLISECONDS, read_string, strict_tokens
 
 __all__ = ["CONSTANTS", "SourceBatch"]
 
@@ -212,9 +212,10 @@ class SourceBatch:
         starts, ends = self._tokens.starts[tokens], self._tokens.ends[tokens]
         documents = self._documents
         first = documents.data[starts[0] : ends[0]].tobytes()
-        is_first = documents.has(starts, ends, first) & (ends - starts == len(first))
-        if is_first.all():
-            return np.zeros(len(tokens), np.int64)
+        if len(first) <= MAX_WINDOW:
+            is_first = documents.has(starts, ends, first)
+            if (is_first & (ends - starts == len(first))).all():
+                return np.zeros(len(tokens), np.int64)
         return _numbered(self._tokens.cut(tokens))
 
     # -------------------------------------------------------------------- members
@@ -276,6 +277,8 @@ class SourceBatch:
             ("ts_ms", ("ts_ms",)),
         ):
             has_number, numbers, _ = self._integer(path)
+            if name == "source_ts_ms":
+                self.valid &= numbers <= MAX_MILLISECONDS
             self.columns[name] = pa.array(numbers, mask=~has_number)
 
     def _read_transaction(self) -> None:

@@ -23,7 +23,7 @@ Rules and their sources:
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -685,6 +685,7 @@ class _Fold:
         # When a name became free, which tells a later unknown table from the old one.
         self._freed: dict[tuple[str, str], str] = {}
         self._changes: dict[str, _Change] = {}
+        self._uids: Counter[str] = Counter()
         self._event = DdlEvent("", "", "", "")
 
     def apply(self, event: DdlEvent) -> None:
@@ -890,10 +891,23 @@ class _Fold:
         freed = self._freed.get(name)
         uid = ".".join(name) + f"@{'' if freed is None else 'after ' + freed}"
         table = _Table(
-            uid, *name, is_complete=False, has_unknown_beginning=True, follows_rows=True
+            self._own(uid),
+            *name,
+            is_complete=False,
+            has_unknown_beginning=True,
+            follows_rows=True,
         )
         self._live[name] = table
         return table
+
+    def _own(self, uid: str) -> str:
+        """Return an identity that no other table has.
+
+        One commit creates a table once, but its statement may come again in other
+        words, or damaged.
+        """
+        self._uids[uid] += 1
+        return uid if self._uids[uid] == 1 else f"{uid}#{self._uids[uid]}"
 
     def _description(self, name: tuple[str, str]) -> DescribedSchema | None:
         """Return what is told of a table that was there before its first DDL."""
@@ -1042,7 +1056,8 @@ class _Fold:
             raise _NotAppliedError("The table exists")
         if present is not None:
             self._replace_unseen(present, is_known=action.or_replace)
-        table = _Table(f"{database}.{name}@{self._event.sequence}", database, name)
+        uid = self._own(f"{database}.{name}@{self._event.sequence}")
+        table = _Table(uid, database, name)
         change = self._change(table)
         if action.like is None:
             _fill(table, action)

@@ -25,11 +25,13 @@ from changefold.full_rows import require_full_row
 from changefold.mysql_types import parse_mysql_type
 from changefold.strict_json import (
     Json,
+    check_column_name,
     json_text,
     member_path,
     missing,
     read_bool,
     read_int64,
+    read_milliseconds,
     read_string,
     required,
     shorten,
@@ -192,19 +194,19 @@ def read_fields(
         return "row"
     if event_type in DDL_TYPES:
         message.commit_ts = read_int64(fields, "commitTs")
-        message.build_ts_ms = read_int64(fields, "buildTs")
+        message.build_ts_ms = read_milliseconds(fields, "buildTs")
         message.ddl_sql = read_string(fields, "sql")
         _read_tables(message, fields, ("tableSchema", "preTableSchema"), database_field)
         return "ddl"
     if event_type == "WATERMARK":
         message.source_database = message.source_table = ""
         message.watermark_ts = read_int64(fields, "commitTs")
-        message.build_ts_ms = read_int64(fields, "buildTs")
+        message.build_ts_ms = read_milliseconds(fields, "buildTs")
         return "watermark"
     if event_type == "BOOTSTRAP":
         # Always 0: it is made by TiCDC itself.
         read_int64(fields, "commitTs")
-        message.build_ts_ms = read_int64(fields, "buildTs")
+        message.build_ts_ms = read_milliseconds(fields, "buildTs")
         if fields.get("tableSchema") is None:
             raise missing("object", "$.tableSchema", fields, "tableSchema")
         _read_tables(message, fields, ("tableSchema",), database_field)
@@ -225,7 +227,7 @@ def _read_row_fields(message: SimpleMessage, fields: Json) -> None:
     message.source_table = read_string(fields, "table")
     message.table_id = read_int64(fields, "tableID")
     message.commit_ts = read_int64(fields, "commitTs")
-    message.build_ts_ms = read_int64(fields, "buildTs")
+    message.build_ts_ms = read_milliseconds(fields, "buildTs")
     message.schema_version = read_int64(fields, "schemaVersion")
     require_full_row(fields, "handleKeyOnly", "$", str(message.event_type))
     _require_intact_row(fields)
@@ -283,6 +285,7 @@ def _read_images(message: SimpleMessage, fields: Json, value: bytes) -> None:
     require_images(fields, str(message.event_type))
     for name in ("data", "old"):
         for column, text in (fields.get(name) or {}).items():
+            check_column_name(column, f"$.{name}")
             if text is not None and not isinstance(text, str):
                 _check_timestamp(text, member_path(f"$.{name}", column))
     # The text of the images, untouched. All has been checked: this finds places only.

@@ -30,7 +30,13 @@ import msgspec
 from changefold.errors import CdcDecodeError
 from changefold.mysql_text import shortest_float32
 from changefold.simple import SimpleMessage, read_fields, require_images
-from changefold.strict_json import Json, member_path, require_value, shorten
+from changefold.strict_json import (
+    Json,
+    check_column_name,
+    member_path,
+    require_value,
+    shorten,
+)
 
 __all__ = ["SCHEMA", "decode_simple_avro", "read_simple_avro"]
 
@@ -213,6 +219,7 @@ def _image(members: list[dict[str, Any]], path: str) -> dict[str, _Value]:
     image: dict[str, _Value] = {}
     for member in members:
         name = member["name"]
+        check_column_name(name, path)
         if name in image:
             raise CdcDecodeError(
                 "duplicate_key",

@@ -20,13 +20,17 @@ __all__ = [
     "MAX_DEPTH",
     "MAX_INT64",
     "MAX_MESSAGE_BYTES",
+    "MAX_MILLISECONDS",
+    "MAX_NAME_LENGTH",
     "Json",
     "NumberToken",
+    "check_column_name",
     "json_text",
     "member_path",
     "missing",
     "read_bool",
     "read_int64",
+    "read_milliseconds",
     "read_string",
     "require_value",
     "required",
@@ -46,6 +50,14 @@ MAX_DEPTH: Final = 64
 
 MAX_INT64: Final = 2**63 - 1
 """Largest number of a message: Spark has no unsigned integers."""
+
+MAX_MILLISECONDS: Final = 10**13 - 1
+"""Last time of a message, in the year 2286: change sequences have 13 digits for it, and
+Spark refuses one whose microseconds exceed 64 bits."""
+
+MAX_NAME_LENGTH: Final = 10_000
+"""Longest name of a column. Spark's ``from_json`` reads none beyond 50,000 characters, and
+no database has one of 300."""
 
 Json = Mapping[str, Any]
 """An object of a message that was parsed."""
@@ -106,7 +118,8 @@ _token_decoder: Final = json.JSONDecoder(
     parse_constant=_constant,
 )
 _SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
-_BRACKET: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
+# A string without an end is one to the end: else each quote in it would be tried anew.
+_BRACKET: Final = re.compile(r'"(?:[^"\\]++|\\.?)*+"?|[\[\]{}]', re.DOTALL)
 _JSON_SPACE: Final = " \t\n\r"
 
 
@@ -328,19 +341,44 @@ def read_bool(fields: Json, name: str, parent: str = "$") -> bool:
     return flag
 
 
-def read_int64(fields: Json, name: str, parent: str = "$") -> int:
-    """Return a field that must be a whole number from 0 to `MAX_INT64`."""
+def read_int64(
+    fields: Json, name: str, parent: str = "$", *, maximum: int = MAX_INT64
+) -> int:
+    """Return a field that must be a whole number from 0 to `maximum`."""
     number = required(fields, name, "int", parent)
     path = f"{parent}.{name}"
     if not isinstance(number, int) or isinstance(number, bool):
         raise wrong_type("int", number, path)
-    if not 0 <= number <= MAX_INT64:
+    if not 0 <= number <= maximum:
         raise CdcDecodeError(
             "out_of_range",
             path,
-            f"Expected `int` from 0 to {MAX_INT64}, got {shorten(str(number))}",
+            f"Expected `int` from 0 to {maximum}, got {shorten(str(number))}",
         )
     return number
+
+
+def read_milliseconds(fields: Json, name: str, parent: str = "$") -> int:
+    """Return a field that must be a time from 0 to `MAX_MILLISECONDS`."""
+    return read_int64(fields, name, parent, maximum=MAX_MILLISECONDS)
+
+
+def check_column_name(name: str, path: str) -> None:
+    """Refuse a name that SQL could not read.
+
+    Args:
+        name: Name of a column.
+        path: Where the column lies in the message.
+
+    Raises:
+        CdcDecodeError: If the name is longer than `MAX_NAME_LENGTH`.
+    """
+    if len(name) > MAX_NAME_LENGTH:
+        raise CdcDecodeError(
+            "name_too_long",
+            path,
+            f"Expected a name of at most {MAX_NAME_LENGTH} characters, got {len(name)}",
+        )
 
 
 def missing(expected: str, path: str, fields: Json, name: str) -> CdcDecodeError:

@@ -18,7 +18,13 @@ import re
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
+from decimal import (
+    ROUND_HALF_EVEN,
+    ROUND_HALF_UP,
+    Context,
+    Decimal,
+    InvalidOperation,
+)
 from typing import Final
 
 from changefold.mysql_text import shortest_float32
@@ -69,6 +75,14 @@ def convert_value(
     if value is None or from_type == to_type:
         return value
     conversion = _Conversion(value, from_type, to_type, strict=strict)
+    try:
+        return _convert(conversion)
+    except ArithmeticError as error:
+        raise conversion.refused("out of range") from error
+
+
+def _convert(conversion: "_Conversion") -> str:
+    to_type = conversion.to_type
     target = _TARGETS.get(to_type.base)
     if target is not None:
         return target(conversion)
@@ -78,8 +92,8 @@ def convert_value(
         return _to_binary(conversion)
     if to_type.is_integer:
         return _to_integer(conversion)
-    if to_type.base == from_type.base:
-        return value
+    if to_type.base == conversion.from_type.base:
+        return conversion.value
     raise conversion.refused("no such conversion")
 
 
@@ -133,9 +147,9 @@ class _Conversion:
         """Return the value as a number, exact."""
         kind = self.from_type
         if kind.base == "float":
-            return Decimal(repr(_nearest(Decimal(self.value), single=True)))
+            return Decimal(repr(_nearest(self._read(self.value), single=True)))
         if kind.base in _NUMBERS or kind.base in {"bit", "year", "enum", "set"}:
-            return Decimal(self.value)
+            return self._read(self.value)
         if kind.base == "time":
             return _time_number(self.time())
         if kind.base in TIME_TYPES:
@@ -149,7 +163,7 @@ class _Conversion:
         if self.value in {"true", "false"}:
             return Decimal(self.value == "true")
         if _NUMBER.fullmatch(self.value):
-            return Decimal(self.value)
+            return self._read(self.value)
         raise self.refused("this JSON is not a number")
 
     def _text_number(self) -> Decimal:
@@ -160,7 +174,22 @@ class _Conversion:
             return Decimal(0)
         if match.end() < len(text):
             self.cut("0", "this text is not only a number")
-        return Decimal(match.group())
+        return self._read(match.group())
+
+    def _read(self, text: str) -> Decimal:
+        """Return the number that a text is; 0 for one that rounds to it in every type.
+
+        Raises:
+            ValueError: If it is none, or none that a type can hold: its digits might
+                not fit the memory.
+        """
+        try:
+            number = Decimal(text)
+        except InvalidOperation as error:
+            raise self.refused("this is not a number") from error
+        if not number.is_finite() or number.adjusted() > _EXACT.prec:
+            raise self.refused("out of range")
+        return number if number.adjusted() > -_EXACT.prec else Decimal(0)
 
     @property
     def rounding(self) -> str:
@@ -174,7 +203,7 @@ class _Conversion:
         if kind.base == "time":
             raise self.refused("the date is that of the statement")
         if kind.base in _NUMBERS:
-            return self._checked(_moment_of_number(Decimal(self.value)))
+            return self._checked(_moment_of_number(self._read(self.value)))
         return self._checked(_moment_of_text(self.text()))
 
     def _checked(self, moment: "_Moment | None") -> "_Moment":
@@ -192,7 +221,7 @@ class _Conversion:
             rounded = self.moment().rounded(self.to_type.fraction_digits)
             return rounded.time_of_day()
         if kind.base in _NUMBERS:
-            micros = _time_of_number(Decimal(self.value))
+            micros = _time_of_number(self._read(self.value))
         else:
             micros = _time_of_text(self.text())
         if micros is None:
@@ -640,10 +669,12 @@ def _to_json(conversion: _Conversion) -> str:
     if not kind.is_text:
         raise conversion.refused("no such conversion")
     try:
-        document = json.loads(conversion.text(), parse_float=Decimal)
-    except ValueError as error:
+        text = _json_text(json.loads(conversion.text(), parse_float=Decimal))
+        # Half of a surrogate pair is no text.
+        text.encode()
+    except (ValueError, RecursionError) as error:
         raise conversion.refused("this text is not JSON") from error
-    return _json_text(document)
+    return text
 
 
 def _json_text(document: object) -> str:

@@ -13,7 +13,7 @@ from changefold_tools.session import DbtFailedError
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; return its exit code: 0 fine, 1 not equal or stale, 2 failed.
+    """Run one command; return its exit code: 0 fine, 1 found something, 2 failed.
 
     Args:
         arguments: The command line; that of the process by default.
@@ -31,6 +31,10 @@ def main(arguments: list[str] | None = None) -> int:
     verify.add_argument("--runs", type=int, default=1, help="number of increments")
     verify.add_argument("--export", type=Path, help="folder to keep the tables in")
     commands.add_parser("summary", help="print the balance, the cut and the tables")
+    fuzz = commands.add_parser("fuzz", help="decode damaged messages of all protocols")
+    fuzz.add_argument("--messages", type=int, default=20_000, help="how many")
+    fuzz.add_argument("--seed", type=int, default=1, help="other numbers, other damage")
+    fuzz.add_argument("--only", type=int, help="number of one message: only its batch")
     options = parser.parse_args(arguments)
     console = Console()
     project = options.project_dir.resolve()
@@ -39,6 +43,8 @@ def main(arguments: list[str] | None = None) -> int:
             return _models(project, console, check=options.check)
         if options.command == "summary":
             return _summary(project, console)
+        if options.command == "fuzz":
+            return _fuzz(options, project, console)
         return _verify(options, project, console)
     except (DbtFailedError, FileNotFoundError, ValueError) as error:
         console.print(f"[red]{error}[/red]", highlight=False)
@@ -77,6 +83,18 @@ def _summary(project: Path, console: Console) -> int:
 
     print_summary(project, os.environ.get("CHANGEFOLD_SCHEMA", "cdc"), console)
     return 0
+
+
+def _fuzz(options: argparse.Namespace, project: Path, console: Console) -> int:
+    from changefold_tools.fuzz import Fuzzer, print_report, read_topics
+
+    fuzzer = Fuzzer(read_topics(project / "tests" / "golden"), options.seed)
+    if options.only is not None:
+        topic, message = fuzzer.damaged(options.only)
+        console.print(f"{topic.name}: {message}", highlight=False, markup=False)
+    report = fuzzer.run(options.messages, options.only)
+    print_report(report, console)
+    return 1 if report.failures else 0
 
 
 def _verify(options: argparse.Namespace, project: Path, console: Console) -> int:

@@ -245,8 +245,12 @@ def _shape_of_lives(
         shape.names = names
     shape.ended_at = [life.until for life in lives if life.until is not None]
     for life in lives:
-        if life.before is not None:
-            shape.arrivals.append(_arrival(life.before, life.begin, None, by_uid))
+        before = life.before
+        # What began at the same commit had no rows before it.
+        while before is not None and before.begin >= life.begin:
+            before = before.before
+        if before is not None:
+            shape.arrivals.append(_arrival(before, life.begin, None, by_uid))
         _add_partition_changes(shape, life, by_uid)
     if not shape.key_columns:
         _doubt_rewritten_copies(shape)
@@ -312,9 +316,10 @@ def _add_partition_change(
     if change.counterpart_uid is None:
         shape.ended_where.append((at, _condition(shape, version, change)))
         return
-    other = next(
-        life for life in by_uid[change.counterpart_uid] if life.begin < at <= life.end
-    )
+    lives = by_uid[change.counterpart_uid]
+    other = next((life for life in lives if life.begin < at <= life.end), None)
+    if other is None:
+        raise UnknownRowsError("the other table was not there before it")
     other_version = next(
         v for v in reversed(other.versions) if (v["valid_from_sequence"] or "") < at
     )

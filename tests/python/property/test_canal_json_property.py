@@ -29,7 +29,7 @@ values = st.none() | st.text(
 latin1 = st.none() | st.text(st.characters(max_codepoint=0xFF))
 
 
-times = st.integers(10**12, 10**13 - 1) | st.integers(0, 10**18)
+times = st.integers(10**12, 10**13 - 1) | st.integers(0, 10**13 - 1)
 timestamps = st.integers(10**17, 10**18 - 1) | st.integers(0, 2**63 - 1)
 
 

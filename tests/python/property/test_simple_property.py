@@ -84,7 +84,7 @@ def messages(draw: st.DrawFn) -> dict[str, Any]:
         "tableID": 148,
         "type": event_type,
         "commitTs": draw(numbers),
-        "buildTs": draw(st.integers(10**12, 10**13 - 1) | numbers),
+        "buildTs": draw(st.integers(10**12, 10**13 - 1) | st.integers(0, 10**13 - 1)),
         "schemaVersion": draw(st.just(VERSION) | numbers),
     }
     if event_type != "DELETE":

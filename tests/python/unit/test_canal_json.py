@@ -4,6 +4,8 @@ The messages are those of the TiCDC reference, or differ from them by one thing.
 """
 
 import json
+import tracemalloc
+from collections import Counter
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +18,7 @@ from changefold.canal_json import (
     CanalJsonImage,
     CanalJsonMessage,
     decode_canal_json,
+    read_canal_json,
 )
 from changefold.errors import CdcDecodeError
 from changefold.strict_json import MAX_DEPTH, MAX_MESSAGE_BYTES
@@ -439,8 +442,6 @@ def test_a_wrong_type_is_named_with_its_place(
 @pytest.mark.parametrize(
     ("fields", "path"),
     [
-        ({"es": -1}, "$.es"),
-        ({"ts": 2**63}, "$.ts"),
         ({"_tidb": {"commitTs": -1}}, "$._tidb.commitTs"),
         ({"_tidb": {"commitTs": 2**63}}, "$._tidb.commitTs"),
         ({"_tidb": {"commitTs": 10**4000}}, "$._tidb.commitTs"),
@@ -450,6 +451,31 @@ def test_a_number_out_of_range_is_refused(fields: dict[str, Any], path: str) -> 
     error = error_of(encode(change(INSERT, **fields)))
     assert (error.error_class, error.path) == ("out_of_range", path)
     assert error.message.startswith("Expected `int` from 0 to 9223372036854775807, got")
+
+
+@pytest.mark.parametrize("name", ["es", "ts"])
+@pytest.mark.parametrize("time", [-1, 10**13, 2**63 - 1, 2**63])
+def test_a_time_that_no_timestamp_can_hold_is_refused(name: str, time: int) -> None:
+    error = error_of(encode(change(INSERT, **{name: time})))
+    assert (error.error_class, error.path) == ("out_of_range", f"$.{name}")
+    assert error.message == f"Expected `int` from 0 to 9999999999999, got {time}"
+    assert decode(change(INSERT, **{name: 10**13 - 1})).error is None
+
+
+def test_a_column_name_that_sql_can_not_read_is_refused() -> None:
+    for length, error_class in ((10_000, None), (10_001, "name_too_long")):
+        name = "x" * length
+        message = change(
+            INSERT, data=[{name: "1"}], mysqlType={name: "int"}, sqlType={}
+        )
+        error = read_canal_json(encode(message)).error
+        assert (error and error.error_class) == error_class
+
+
+def test_a_text_without_end_behind_many_brackets_is_read_once() -> None:
+    value = b"[" + b"[]," * 80 + b'"' + b'\\"' * 200_000
+    for broken in (value, value + b"\\"):
+        assert error_of(broken).error_class == "truncated_json"
 
 
 def test_a_number_of_any_length_is_out_of_range() -> None:
@@ -745,6 +771,21 @@ def test_a_table_with_more_columns_than_a_pattern_can_have_is_parsed() -> None:
     learn(value)
     assert not is_recognised(value)
     assert batch(value)[0]["event_kind"] == "row"
+
+
+def test_one_message_with_a_long_middle_costs_the_others_no_memory() -> None:
+    value = encode(INSERT)
+    learn(value)
+    long = value.replace(b'"sql":""', b'"sql":"' + b"x" * 500_000 + b'"')
+    values = [long, *[value] * 2000]
+    tracemalloc.start()
+    try:
+        kinds = Counter(row["event_kind"] for row in batch(*values))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kinds == {"row": 2001}
+    assert peak < 100_000_000
 
 
 def test_many_ends_of_rows_do_not_make_the_patterns_slow() -> None:

@@ -2,7 +2,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from changefold.ddl import (
@@ -270,6 +270,14 @@ def test_what_is_not_understood_says_where_reading_stopped(
     assert reason in str(statement.reason)
 
 
+@pytest.mark.parametrize(
+    "piece", ["\\'", "'\\", '\\"', "`", "/* ", "/*!5 ", "/*T![", "("]
+)
+def test_what_does_not_end_is_read_once(piece: str) -> None:
+    sql = "ALTER TABLE t ADD a INT DEFAULT 1 " + piece * 100_000
+    assert not parse_ddl(sql, "db").understood
+
+
 def corpus_statements() -> list[str]:
     paths = sorted(FIXTURES.glob("ticdc_*_schemas.json"))
     return [event[3] for path in paths for event in json.loads(path.read_text())["events"]]  # fmt: skip
@@ -282,6 +290,7 @@ def test_every_statement_of_ticdc_is_understood_and_goes_through_json(sql: str) 
     assert DdlStatement.from_json(statement.to_json()) == statement
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_a_damaged_statement_never_raises(data: st.DataObject) -> None:
     sql = data.draw(st.sampled_from(corpus_statements()))

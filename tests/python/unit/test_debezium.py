@@ -1424,6 +1424,83 @@ def test_a_schema_of_something_else_is_refused() -> None:
     assert (error.error_class, error.path) == ("schema_mismatch", "$.schema.fields")
 
 
+def test_more_bits_or_digits_than_the_memory_holds_are_refused() -> None:
+    for length, error_class in (
+        (1_000_000, None),
+        (2**31 - 1, None),
+        (1_000_001, "schema_mismatch"),
+        (9_999_999_999, "schema_mismatch"),
+    ):
+        fields = [*FIELDS, bits(length) | {"field": "b"}]
+        row = JOHN | {"b": "AQ=="}
+        error = read(wrapped(CREATE | {"after": row}, fields)).error
+        assert (error and error.error_class) == error_class
+    fields = [*FIELDS, decimal(9_999_999_999) | {"field": "price"}]
+    error = error_of(encode(wrapped(CREATE | {"after": JOHN | {"price": 1}}, fields)))
+    assert error.message == "Expected at most 100000 digits, got `1`"
+    fields = [*FIELDS, VARIABLE | {"field": "n"}]
+    row = JOHN | {"n": {"scale": 2**31 - 1, "value": 1}}
+    error = error_of(encode(wrapped(CREATE | {"after": row}, fields)))
+    assert error.message == "Expected at most 100000 digits, got `1`"
+
+
+def test_an_error_names_only_some_parts_of_a_struct() -> None:
+    parts = [{"field": "part" * 20 + str(part), "type": "int32"} for part in range(99)]
+    fields = [*FIELDS, connect("struct", fields=parts) | {"field": "s"}]
+    for value in ({"x": 1}, {}):
+        row = JOHN | {"s": value}
+        error = error_of(encode(wrapped(CREATE | {"after": row}, fields)))
+        assert len(error.message) < 150
+
+
+def test_the_schema_of_a_key_must_be_a_struct() -> None:
+    for type_, message in (
+        ("int32", "Expected `struct`, got `int32`"),
+        ({"a": 1}, "Expected `str`, got `object`"),
+        (None, "Expected `str`, got `null`"),
+    ):
+        key = {"schema": {"type": type_, "fields": []}, "payload": KEY}
+        error = error_of(encode(wrapped(CREATE)), encode(key))
+        assert (error.path, error.message) == ("$key.schema.type", message)
+
+
+@pytest.mark.parametrize("transaction", [True, [1], {"a": 1}])
+def test_a_transaction_is_a_number_or_a_text(transaction: object) -> None:
+    source = POSTGRESQL | {"txId": transaction}
+    error = error_of(encode(wrapped(CREATE | {"source": source})))
+    assert (error.error_class, error.path) == ("wrong_type", "$.payload.source.txId")
+
+
+@pytest.mark.parametrize("time", [10**13, 2**63 - 1])
+def test_a_time_that_no_timestamp_can_hold_is_refused(time: int) -> None:
+    source = SOURCE | {"ts_ms": time}
+    for message in (CREATE | {"source": source}, {"source": source, "ddl": ""}):
+        error = error_of(encode(message))
+        assert (error.error_class, error.path) == ("out_of_range", "$.source.ts_ms")
+    assert decode(CREATE | {"source": SOURCE | {"ts_ms": 10**13 - 1}}).error is None
+
+
+def test_a_ddl_of_ticdc_has_a_statement() -> None:
+    message: dict[str, Any] = {
+        "source": TICDC,
+        "ddl": None,
+        "tableChanges": [],
+        "ts_ms": 1,
+    }
+    error = error_of(encode(message))
+    assert (error.error_class, error.path) == ("missing_field", "$.ddl")
+    assert decode(message | {"source": SOURCE}).ddl_sql is None
+
+
+def test_a_column_name_that_sql_can_not_read_is_refused() -> None:
+    name = "x" * 10_001
+    for message in (
+        CREATE | {"after": {name: 1}},
+        wrapped(CREATE, [*FIELDS, connect("int32") | {"field": name}]),
+    ):
+        assert error_of(encode(message)).error_class == "name_too_long"
+
+
 def test_a_column_that_comes_twice_in_a_schema_is_refused() -> None:
     error = error_of(encode(wrapped(CREATE, [*FIELDS, FIELDS[0]])))
     assert error.error_class == "duplicate_column"

@@ -403,6 +403,30 @@ def test_fractions_of_a_batch_are_the_texts_of_each(
     assert_same(messages, declared)
 
 
+@pytest.mark.parametrize(
+    ("found", "put"),
+    [
+        (rb'"name":"[^"]*","ts_ms"', b'"name":"%b","ts_ms"' % (b"x" * 100_000)),
+        (rb'"ts_ms":[0-9]+', b'"ts_ms":10000000000000'),
+        (rb'"ts_ms":[0-9]+', b'"ts_ms":9223372036854775807'),
+        (rb'"txId":[0-9]+', b'"txId":true'),
+    ],
+)
+@pytest.mark.parametrize("scenario", ["postgresql_shop", "mariadb_shop"])
+def test_a_source_like_no_other_is_what_it_gives_by_itself(
+    scenario: str, found: bytes, put: bytes
+) -> None:
+    messages = records(scenario)[:40]
+    changed = [
+        (key, None if value is None else re.sub(found, put, value))
+        for key, value in messages
+    ]
+    # The first of a batch, the last, all of it.
+    assert_same([changed[-1], *messages])
+    assert_same([*messages, *changed])
+    assert_same(changed)
+
+
 def test_an_empty_batch_and_a_batch_of_nothing_are_decoded() -> None:
     assert_same([])
     assert_same([(None, None)] * 5)

@@ -394,6 +394,31 @@ def test_a_table_created_anew_with_another_key_gets_a_model_of_its_own() -> None
     ]
 
 
+def test_a_key_that_changes_in_the_commit_of_its_table_moves_no_rows() -> None:
+    rekeyed = _version("1", [ID], table_uid="1", key_changed=True, key_columns=["code"])
+    first = _life("1", ("1", "orders"))
+    shapes = shapes_from_versions([*first, rekeyed])
+    assert [shape.arrivals for shape in shapes] == [[], []]
+    # Of a table that was there before, they come from the life before.
+    shapes = shapes_from_versions(
+        [*_life("1", ("0", "orders")), rekeyed, rekeyed | {"key_columns": ["id"]}]
+    )
+    arrivals = [each for shape in shapes for each in shape.arrivals]
+    assert {each.shape.key_columns[0] for each in arrivals} == {"id"}
+
+
+def test_an_exchange_with_a_table_of_the_same_commit_says_it_knows_no_rows() -> None:
+    change = (
+        '[{"operation":"exchange","partitions":[{"name":"p0"}],"counterpart_uid":"2"}]'
+    )
+    exchanged = _version("2", [ID], table_uid="1", partition_changes=change)
+    versions = [*_life("1", ("1", "a")), exchanged, *_life("2", ("2", "b"))]
+    reasons = [shape.unknown_since for shape in shapes_from_versions(versions)]
+    assert any(
+        "was not there before it" in text for each in reasons for text in each.values()
+    )
+
+
 def _since(version: dict[str, Any]) -> str:
     since: str = version["valid_from_sequence"]
     return since

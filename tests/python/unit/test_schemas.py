@@ -190,6 +190,29 @@ def test_two_statements_at_one_sequence_both_act_in_their_order() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "again",
+    [
+        ["CREATE TABLE t (id INT PRIMARY KEY, a INT)"],
+        ["DROP TABLE t", CREATE + " COMMENT 'x'"],
+        [
+            "DROP TABLE t",
+            "ALTER TABLE t DROP a",
+            "DROP TABLE t",
+            "ALTER TABLE t DROP b",
+        ],
+    ],
+)
+def test_a_commit_told_in_several_ways_makes_no_table_twice(again: list[str]) -> None:
+    statements = [CREATE, *again]
+    versions = fold_schemas(
+        [DdlEvent(sequence(1), "db", "t", sql) for sql in statements]
+    )
+    identities = [(version.table_uid, version.version) for version in versions]
+    assert len(set(identities)) == len(identities)
+    assert versions[-1].is_dropped is False
+
+
 def test_rename_and_truncate_keep_the_table_and_drop_and_create_make_another() -> None:
     versions = fold(
         CREATE,

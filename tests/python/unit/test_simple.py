@@ -231,6 +231,21 @@ def test_flags_of_a_whole_row_change_nothing() -> None:
         assert decode(INSERT | flags) == decode(INSERT)
 
 
+@pytest.mark.parametrize("message", [INSERT, DDL, WATERMARK, BOOTSTRAP])
+@pytest.mark.parametrize("time", [-1, 10**13, 2**63 - 1])
+def test_a_time_that_no_timestamp_can_hold_is_refused(
+    message: dict[str, Any], time: int
+) -> None:
+    error = error_of(encode(message | {"buildTs": time}))
+    assert (error.error_class, error.path) == ("out_of_range", "$.buildTs")
+    assert decode(message | {"buildTs": 10**13 - 1}).error is None
+
+
+def test_a_column_name_that_sql_can_not_read_is_refused() -> None:
+    error = error_of(encode(INSERT | {"data": {"x" * 10_001: "1"}}))
+    assert (error.error_class, error.path) == ("name_too_long", "$.data")
+
+
 def test_numbers_above_2_to_53_are_exact() -> None:
     for at in (2**53 + 1, 2**63 - 1):
         message = decode(change(INSERT, commitTs=at, schemaVersion=at, tableID=at))
@@ -491,8 +506,7 @@ def test_a_timestamp_has_its_two_fields_and_no_other(
 @pytest.mark.parametrize(
     ("message", "field"),
     [
-        *((INSERT, name) for name in ("tableID", "commitTs", "buildTs")),
-        (INSERT, "schemaVersion"),
+        *((INSERT, name) for name in ("tableID", "commitTs", "schemaVersion")),
         (WATERMARK, "commitTs"),
     ],
 )

@@ -372,6 +372,11 @@ def test_avro_of_another_schema_is_refused() -> None:
     assert error_of(bytes(value)).error_class == "not_simple_avro"
 
 
+def test_a_column_name_that_sql_can_not_read_is_refused() -> None:
+    error = error_of(row_message(INSERT, {"x" * 10_001: string("1")}))
+    assert (error.error_class, error.path) == ("name_too_long", "$.data")
+
+
 def test_a_column_that_comes_twice_is_named() -> None:
     member = text("id") + number(0)
     value = row_message(UPDATE, image(USER_ROW), number(2) + member * 2 + number(0))

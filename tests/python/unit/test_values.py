@@ -153,6 +153,19 @@ def test_strict_mode_refuses_what_the_other_mode_cuts(
         ('"x"', "json", "int", "not a number"),
         ("[1,2]", "vector(2)", "vector(3)", "other dimensions"),
         ("x", "varchar(9)", "point", "no such conversion"),
+        # Of a damaged message: what no column of the type can have.
+        ("12x", "decimal(10,2)", "int", "not a number"),
+        ("NaN", "double", "int", "out of range"),
+        ("1e999999999", "double", "int", "out of range"),
+        ("1e999999999", "double", "time", "out of range"),
+        ("-1e999999999", "text", "decimal(10,2)", "out of range"),
+        ("1e999", "json", "bigint", "out of range"),
+        ("1e39", "float", "double", "out of range"),
+        ("99999999999999999999", "bit(8)", "varbinary(9)", "out of range"),
+        ("-1", "bit(8)", "blob", "out of range"),
+        ("9999-12-31 23:59:59.9", "datetime(1)", "date", "out of range"),
+        ("[" * 100_000, "text", "json", "not JSON"),
+        ('"\\ud800"', "text", "json", "not JSON"),
     ],
 )
 def test_what_cannot_be_told_is_refused_in_every_mode(
@@ -161,6 +174,12 @@ def test_what_cannot_be_told_is_refused_in_every_mode(
     for strict in (True, False):
         with pytest.raises(ValueError, match=why):
             convert(value, from_type, to_type, strict=strict)
+
+
+def test_a_number_of_very_many_decimals_is_zero() -> None:
+    for to_type in ("decimal(10,2)", "int", "float", "time"):
+        zero = convert("0", "int", to_type)
+        assert convert("1e-999999999", "double", to_type) == zero
 
 
 def test_null_stays_null() -> None:
