@@ -1476,8 +1476,11 @@ def _bound(reader: _Reader) -> SqlValue:
 
 def _alter(reader: _Reader) -> list[Action]:
     if reader.accept_any("DATABASE", "SCHEMA") is not None:
+        words = ("CHARACTER", "CHARSET", "COLLATE")
+        ahead = range(len(reader.tokens) - reader.index)
+        is_charset = any(reader.is_word(word, n) for word in words for n in ahead)
         _skip_to_end(reader)
-        return [NoEffect("alter database")]
+        return [NoEffect("alter database" if is_charset else "alter database option")]
     start = reader.index
     reader.accept_any("ONLINE", "OFFLINE")
     reader.accept("IGNORE")
@@ -1678,10 +1681,14 @@ class _AlterTable:
         reader = self.reader
         if reader.accept("PRIMARY", "KEY"):
             self.actions.append(DropKey(self.table, "PRIMARY"))
-        elif reader.accept("FOREIGN", "KEY") or reader.accept("CHECK"):
+        elif (word := reader.accept_any("FOREIGN", "CHECK")) is not None:
+            what = "check constraint"
+            if word == "FOREIGN":
+                reader.require("KEY")
+                what = "foreign key"
             _if_exists(reader)
             reader.name()
-            self._none("drop constraint")
+            self._none(f"drop {what}")
         elif reader.accept_any("INDEX", "KEY", "CONSTRAINT") is not None:
             _if_exists(reader)
             self.actions.append(DropKey(self.table, reader.name()))
@@ -1694,10 +1701,11 @@ class _AlterTable:
 
     def _alter(self) -> None:
         reader = self.reader
-        if reader.accept_any("INDEX", "CHECK", "CONSTRAINT") is not None:
+        if (word := reader.accept_any("INDEX", "CHECK", "CONSTRAINT")) is not None:
             reader.name()
             reader.skip_clause()
-            self._none("alter index or constraint")
+            is_index = word == "INDEX"
+            self._none("alter index visibility" if is_index else "alter constraint")
             return
         reader.accept("COLUMN")
         _if_exists(reader)
