@@ -30,6 +30,14 @@ def main(arguments: list[str] | None = None) -> int:
     verify.add_argument("variant", help="name of the messages' file without its ending")
     verify.add_argument("--runs", type=int, default=1, help="number of increments")
     verify.add_argument("--export", type=Path, help="folder to keep the tables in")
+    filter_ = commands.add_parser(
+        "filter", help="show what the filter of a TiCDC changefeed lets through"
+    )
+    filter_.add_argument("changefeed", type=Path, help="its configuration, a TOML file")
+    filter_.add_argument("tables", nargs="*", metavar="database.table")
+    filter_.add_argument(
+        "--ddl", action="append", default=[], help="a statement, in the first database"
+    )
     commands.add_parser("summary", help="print the balance, the cut and the tables")
     fuzz = commands.add_parser("fuzz", help="decode damaged messages of all protocols")
     fuzz.add_argument("--messages", type=int, default=20_000, help="how many")
@@ -41,6 +49,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if options.command == "models":
             return _models(project, console, check=options.check)
+        if options.command == "filter":
+            return _filter(options, console)
         if options.command == "summary":
             return _summary(project, console)
         if options.command == "fuzz":
@@ -76,6 +86,13 @@ def _models(project: Path, console: Console, *, check: bool) -> int:
         f"{len(outcome.orphaned)} orphaned"
     )
     return 1 if check and (stale or outcome.orphaned) else 0
+
+
+def _filter(options: argparse.Namespace, console: Console) -> int:
+    from changefold_tools.filter_report import print_filter
+
+    print_filter(options.changefeed, options.tables, options.ddl, console)
+    return 0
 
 
 def _summary(project: Path, console: Console) -> int:

@@ -15,14 +15,12 @@ PROJECT: Final = Path(__file__).parents[3]
 GOLDEN: Final = PROJECT / "tests" / "golden"
 BUILDS: Final = [
     ("ticdc/types", "canal_json_tidb", 1),
-    ("ticdc/types", "simple_json", 1),
     ("ticdc/types", "simple_avro", 1),
     ("ticdc/shop", "canal_json_tidb", 3),
     ("ticdc/shop", "canal_json", 2),
     ("ticdc/ddl", "canal_json_tidb", 1),
     ("ticdc/ddl", "simple_json", 2),
     ("ticdc/midstream", "canal_json_tidb", 2),
-    ("ticdc/midstream", "simple_json", 1),
     ("connectors/sqlserver_types", "messages.schemas_false", 2),
     ("connectors/postgresql_interrupted", "messages.schemas_true", 2),
 ]
