@@ -143,7 +143,7 @@ select
             'record_topic', place.record_topic,
             'kafka_partition', place.kafka_partition,
             'first_offset', coalesce(
-                element_at(
+                try_element_at(
                     transform(
                         filter(
                             previous.run.offsets,
