@@ -56,6 +56,6 @@ adapter = SimpleNamespace(
     release=lambda: "0.1.0",
 )
 api = SimpleNamespace(Relation=SimpleNamespace(create=lambda **names: names))
-graph = SimpleNamespace(nodes={}, sources={})
+graph: dict[str, Any] = {"nodes": {}, "sources": {}}
 model = SimpleNamespace(raw_code="")
 target = SimpleNamespace(schema="cdc")
