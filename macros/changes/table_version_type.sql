@@ -23,10 +23,12 @@
             generated: string,
             is_in_rows: boolean,
             expression: string,
-            comment: string
+            comment: string,
+            collation: string
         >>,
         key_columns: array<string>,
         key_kind: string,
+        unique_columns: array<string>,
         ddl: string,
         row_effect: string,
         key_changed: boolean,

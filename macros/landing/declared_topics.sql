@@ -4,7 +4,7 @@
     Returns:
         A list of mappings: name, protocol, files, partitions, time_zone, is_gapless,
         is_compacted, pending_holds_cut, has_watermarks, snapshots, types, pattern,
-        databases.
+        databases, filter, filter_digest (changes when a rule of it does).
 
     Raises:
         A compiler error that names the var and the topic.
@@ -13,7 +13,8 @@
     {%- set protocols = ['ticdc_canal_json', 'ticdc_simple', 'ticdc_simple_avro', 'debezium',
         'canal_json'] -%}
     {%- set keys = ['name', 'protocol', 'files', 'table', 'partitions', 'time_zone', 'is_gapless',
-        'is_compacted', 'pending_holds_cut', 'has_watermarks', 'snapshots', 'types', 'pattern', 'databases'] -%}
+        'is_compacted', 'pending_holds_cut', 'has_watermarks', 'snapshots', 'types', 'pattern', 'databases',
+        'filter'] -%}
     {%- set topics = [] -%}
     {%- for given in var('topics') -%}
         {%- set named = "var `topics`: topic `" ~ given.name ~ "`: " -%}
@@ -95,9 +96,27 @@
             'types': given.types or {},
             'pattern': given.pattern or '',
             'databases': given.databases or {},
+            'filter': given.filter or '',
+            'filter_digest': adapter.call_python('changefold.filter_sql.digest', given.filter)
+                if execute and given.filter else '',
         }) -%}
     {%- endfor -%}
     {{ return(topics) }}
+{% endmacro %}
+
+
+{#
+    The declaration of a topic.
+
+    Arguments:
+        name: name of the topic.
+
+    Returns:
+        A mapping as of `declared_topics`, or none.
+#}
+{% macro declared_topic(name) %}
+    {%- set found = declared_topics() | selectattr('name', 'equalto', name) | list -%}
+    {{ return(found[0] if found else none) }}
 {% endmacro %}
 
 

@@ -16,6 +16,7 @@
 {% macro land_topics() %}
     {%- if execute and flags.WHICH in ['build', 'run', 'run-operation'] -%}
         {%- set topics = declared_topics() -%}
+        {%- do _check_filters(topics) -%}
         {%- do lock_warehouse() -%}
         {%- set schema_relation = api.Relation.create(schema=target.schema) -%}
         {%- do run_query('create schema if not exists ' ~ schema_relation.without_identifier()) -%}
@@ -93,6 +94,20 @@
             ) }}
         {%- endif -%}
     {%- endfor -%}
+{% endmacro %}
+
+
+{% macro _check_filters(topics) %}
+    {%- for topic in topics if topic.filter -%}
+        {%- set sentence = adapter.call_python('changefold.filter_sql.check', topic.filter) -%}
+        {%- if sentence -%}
+            {{ exceptions.raise_compiler_error(
+                "var `topics`: topic `" ~ topic.name ~ "`: `filter`: " ~ sentence
+            ) }}
+        {%- endif -%}
+    {%- endfor -%}
+    {#- What the tables of the run before show wrong, a rule that does not fit one. -#}
+    {%- do refusing_value_rule() -%}
 {% endmacro %}
 
 

@@ -22,7 +22,9 @@
         {%- call statement('main') -%}
             {{ create_table_as(False, relation, compiled_code) }}
         {%- endcall -%}
-        {%- do set_table_properties(relation, {'changefold.inputs': inputs}) -%}
+        {%- do set_table_properties(relation, {
+            'changefold.inputs': inputs, 'changefold.filters': filters_digest(),
+        }) -%}
     {%- endif -%}
     {{ run_hooks(post_hooks) }}
     {{ return({'relations': [relation]}) }}
@@ -53,7 +55,7 @@
         A text that changes when, and only when, the model has to be built again.
 #}
 {% macro input_fingerprint() %}
-    {%- set parts = [model.raw_code, model.config.get('tblproperties') | string, var('topics') | string] -%}
+    {%- set parts = [model.raw_code, model.config.get('tblproperties') | string, declared_topics() | string] -%}
     {%- for relation in input_tables(model.depends_on.nodes) -%}
         {%- do parts.append(relation ~ '@' ~ snapshot_id(relation)) -%}
     {%- endfor -%}

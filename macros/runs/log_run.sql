@@ -46,6 +46,7 @@
     cut_after string,
     messages_read bigint,
     applied bigint,
+    filtered bigint,
     duplicates bigint,
     quarantined bigint,
     control bigint,
@@ -54,6 +55,7 @@
     totals struct<
         messages_read: bigint,
         applied: bigint,
+        filtered: bigint,
         duplicates: bigint,
         quarantined: bigint,
         control: bigint
@@ -73,7 +75,7 @@
         A `select`, its columns those of `run_log_columns`.
 #}
 {% macro run_log_rows(run_log, results) -%}
-    {%- set counted = ['messages_read', 'applied', 'duplicates', 'quarantined', 'control'] -%}
+    {%- set counted = ['messages_read', 'applied', 'filtered', 'duplicates', 'quarantined', 'control'] -%}
     {%- set seconds = {} -%}
     {%- set failed = [] -%}
     {%- for result in results -%}

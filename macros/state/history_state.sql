@@ -51,8 +51,7 @@
 
 {# The declaration of the topic that a generated model reads. #}
 {% macro topic_of_model() %}
-    {%- set found = declared_topics() | selectattr('name', 'equalto', config.get('topic')) | list -%}
-    {{ return(found[0] if found else none) }}
+    {{ return(declared_topic(config.get('topic'))) }}
 {% endmacro %}
 
 

@@ -1,5 +1,6 @@
 {#
-    The rows that a derived table had before this run.
+    The rows that a derived table had before this run. None of a table that is `filtered`,
+    if a rule of a filter is another now.
 
     Arguments:
         columns: mapping column -> type, for the first run, when there are none.
@@ -8,9 +9,7 @@
         A `select`.
 #}
 {% macro previous_rows(columns) -%}
-    {%- set is_built = execute and not flags.FULL_REFRESH
-        and adapter.table_properties(this) and load_cached_relation(this) -%}
-    {%- if is_built -%}
+    {%- if execute and goes_on() and load_cached_relation(this) -%}
     select
         {{ columns | join(',\n        ') }}
     from {{ this }}
@@ -25,13 +24,30 @@
 
 
 {#
+    Whether a derived table adds to what it had before this run.
+
+    Returns:
+        A bool.
+#}
+{% macro goes_on() %}
+    {%- set known = adapter.table_properties(this) -%}
+    {{ return(
+        not flags.FULL_REFRESH and 'current-snapshot-id' in known and (
+            not config.get('filtered')
+            or known.get('changefold.filters', '') == filters_digest()
+        )
+    ) }}
+{% endmacro %}
+
+
+{#
     Up to where `this` had counted when it was last built.
 
     Returns:
         A list of mappings: kafka_topic, batch_id, cut_sequence. Empty on the first run.
 #}
 {% macro counted_until() %}
-    {%- if not execute or flags.FULL_REFRESH or not snapshot_id(this) -%}
+    {%- if not execute or not goes_on() -%}
         {{ return([]) }}
     {%- endif -%}
     {{ return(adapter.query_once(

@@ -34,6 +34,17 @@
 {%- endmacro %}
 
 
+{#
+    Condition: the topic is declared with a filter.
+
+    Returns:
+        A condition on kafka_topic; false, if no topic is.
+#}
+{% macro has_filter() -%}
+    {{ return(_is_one_of(declared_topics() | selectattr('filter'))) }}
+{%- endmacro %}
+
+
 {# Condition on kafka_topic: it is one of some declared topics. #}
 {% macro _is_one_of(topics) -%}
     {%- set names = [] -%}

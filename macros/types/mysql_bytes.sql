@@ -5,12 +5,13 @@
 
     Arguments:
         value: expression, the column's text.
+        topic: name of the topic; that of the model by default.
 
     Returns:
         An expression of type binary. Null for what is not base64.
 #}
-{% macro mysql_bytes(value) -%}
-    {%- if wire_form() == 'simple' -%}
+{% macro mysql_bytes(value, topic=none) -%}
+    {%- if wire_form(topic) == 'simple' -%}
         {{ return("try_to_binary(" ~ value ~ ", 'base64')") }}
     {%- endif -%}
     encode({{ value }}, 'ISO-8859-1')

@@ -11,15 +11,18 @@
         An expression of type timestamp.
 #}
 {% macro mysql_timestamp(value, topic) -%}
-    {%- if wire_form() == 'connect' -%}
+    {%- set form = wire_form(topic) -%}
+    {%- if form == 'connect' -%}
         {{ return('try_cast(' ~ value ~ ' as timestamp)') }}
-    {%- elif wire_form() == 'simple' -%}
+    {%- elif form == 'simple' -%}
         {{ return(
             "try_cast(concat_ws(' ', get_json_object(" ~ value ~ ", '$.value'),"
             ~ " get_json_object(" ~ value ~ ", '$.location')) as timestamp)"
         ) }}
     {%- endif -%}
-    {%- set zones = declared_topics() | selectattr('name', 'equalto', topic)
-        | map(attribute='time_zone') | list -%}
-    to_utc_timestamp(try_cast({{ value }} as timestamp), {{ sql_text((zones + ['UTC'])[0]) }})
+    {%- set declared = declared_topic(topic) -%}
+    to_utc_timestamp(
+        try_cast({{ value }} as timestamp),
+        {{ sql_text(declared.time_zone if declared else 'UTC') }}
+    )
 {%- endmacro %}

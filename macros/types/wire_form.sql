@@ -1,14 +1,17 @@
 {#
-    How the messages of the model's topic write values that have several forms.
+    How the messages of a topic write values that have several forms.
+
+    Arguments:
+        topic: name of the topic; that of the model by default.
 
     Returns:
         `canal` (bytes as characters, instants as wall clock, members as numbers),
         `simple` (base64, object with the zone, numbers) or `connect` (characters, UTC,
         names; BIT as binary digits).
 #}
-{% macro wire_form() -%}
-    {%- set topic = topic_of_model() -%}
-    {%- set protocol = topic.protocol if topic else '' -%}
+{% macro wire_form(topic=none) -%}
+    {%- set declared = declared_topic(topic) if topic else topic_of_model() -%}
+    {%- set protocol = declared.protocol if declared else '' -%}
     {%- if protocol == 'debezium' -%}
         {{ return('connect') }}
     {%- endif -%}

@@ -1,3 +1,5 @@
+{{ config(filtered=true) }}
+
 with
 
 resolved_cuts as (
@@ -16,6 +18,7 @@ previous as (
         'events': 'bigint',
         'applied': 'bigint',
         'pending': 'bigint',
+        'filtered': 'bigint',
         'duplicates': 'bigint',
         'pending_below_cut': 'bigint',
         'beyond_cut': 'bigint',
@@ -39,6 +42,17 @@ change_log as (
             and not is_duplicate
             and {{ was_beyond_cut() }}
         )
+
+),
+
+-- Where pending changes do not hold the cut back, old ones may be judged only now.
+filtered_changes as (
+
+    select * from {{ ref('filtered_changes') }}
+    where
+        {{ is_newly_arrived() }}
+        or {{ was_beyond_cut() }}
+        or not {{ is_held_by_pending() }}
 
 ),
 
@@ -76,6 +90,7 @@ gathered as (
         count_if(is_first_event and not was_quarantined) as messages_read,
         count(*) - count_if(was_quarantined) as events,
         count_if(is_change and is_below_cut) as applied,
+        0 as filtered,
         count_if(is_duplicate_change) as duplicates,
         count_if(is_change and not is_below_cut) as beyond_cut,
         count_if(event_kind = 'invalid') - count_if(was_quarantined) as quarantined,
@@ -101,12 +116,27 @@ gathered as (
         kafka_partition,
         messages_read,
         events - beyond_cut - (pending - pending_below_cut) as events,
-        applied + pending_below_cut as applied,
+        applied + filtered + pending_below_cut as applied,
+        if({{ is_held_by_pending() }}, filtered, 0) as filtered,
         duplicates,
         0 as beyond_cut,
         quarantined,
         control
     from previous
+    union all
+    select
+        kafka_topic,
+        record_topic,
+        kafka_partition,
+        0 as messages_read,
+        0 as events,
+        0 as applied,
+        1 as filtered,
+        0 as duplicates,
+        0 as beyond_cut,
+        0 as quarantined,
+        0 as control
+    from filtered_changes
 
 ),
 
@@ -119,6 +149,7 @@ totals as (
         sum(messages_read) as messages_read,
         sum(events) as events,
         sum(applied) as applied,
+        sum(filtered) as filtered,
         sum(duplicates) as duplicates,
         sum(beyond_cut) as beyond_cut,
         sum(quarantined) as quarantined,
@@ -159,7 +190,8 @@ balance as (
         totals.kafka_partition,
         totals.messages_read,
         totals.events,
-        totals.applied - coalesce(pending.below_cut, 0) as applied,
+        totals.applied - totals.filtered - coalesce(pending.below_cut, 0) as applied,
+        totals.filtered,
         totals.duplicates,
         totals.beyond_cut - coalesce(pending.changes - pending.below_cut, 0)
             as beyond_cut,

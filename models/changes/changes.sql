@@ -2,49 +2,14 @@
 
 with
 
-change_log as (
-
-    select * from {{ ref('change_log') }}
-    where
-        event_kind = 'row'
-        and not is_duplicate
-
-),
-
-resolved_cuts as (
-
-    select * from {{ ref('resolved_cuts') }}
-
-),
-
--- Without its schema a change can not be read.
-undescribed as (
+-- Rules about values are written by the types that a table's columns had.
+-- depends_on: {{ ref('table_schemas') }}
+judged as (
 
     select
-        kafka_topic,
-        source_database,
-        source_table,
-        schema_version
-    from {{ ref('schema_versions') }}
-    where table_schema is null
-
-),
-
--- Strictly below: a change with the watermark's own timestamp may still come.
-resolved as (
-
-    select change_log.*
-    from change_log
-    inner join resolved_cuts on change_log.kafka_topic = resolved_cuts.kafka_topic
-    left anti join undescribed
-        on
-            change_log.kafka_topic = undescribed.kafka_topic
-            and change_log.source_database = undescribed.source_database
-            and change_log.source_table = undescribed.source_table
-            and change_log.schema_version = undescribed.schema_version
-    where
-        change_log.commit_ts is null
-        or change_log.change_sequence < resolved_cuts.cut_sequence
+        *,
+        coalesce(refused_by, {{ refusing_value_rule() }}) as filter_rule
+    from {{ ref('resolved_changes') }}
 
 ),
 
@@ -62,9 +27,9 @@ changes as (
         emitted_at,
 
         ---------- payload
-        {{ before_image('before', 'after') }} as before,
+        before,
         after,
-        before as before_sent,
+        before_sent,
         unavailable_columns,
         connector,
         primary_key,
@@ -79,7 +44,8 @@ changes as (
         kafka_timestamp,
         batch_id,
         ingested_at
-    from resolved
+    from judged
+    where filter_rule is null
 
 )
 

@@ -16,6 +16,7 @@ previous as (
         'statement': 'string',
         'is_understood': 'boolean',
         'reason': 'string',
+        'ddl_type': 'string',
         'identity': 'string',
         'kafka_partition': 'int',
         'kafka_offset': 'bigint',
@@ -54,7 +55,8 @@ read as (
 
     select
         *,
-        from_json(statement, 'understood boolean, reason string') as summary
+        from_json(statement, 'understood boolean, reason string, event_type string')
+            as summary
     from parsed
 
 ),
@@ -75,6 +77,7 @@ ddl_events as (
         statement,
         summary.understood as is_understood,
         summary.reason,
+        summary.event_type as ddl_type,
         identity,
         kafka_partition,
         kafka_offset,

@@ -10,7 +10,8 @@ declared as (
 
 ddl_events as (
 
-    select * from {{ ref('ddl_events') }}
+    select * from {{ ref('judged_ddls') }}
+    where outcome not in ('discard', 'ignore')
 
 ),
 

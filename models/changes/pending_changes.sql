@@ -8,6 +8,7 @@ change_log as (
     where
         event_kind = 'row'
         and not is_duplicate
+        and {{ refusing_rule() }} is null
 
 ),
 

@@ -1,3 +1,5 @@
+{{ config(filtered=true) }}
+
 with
 
 resolved_cuts as (
@@ -30,9 +32,10 @@ changes as (
         *,
         coalesce(connector = 'postgresql' and op <> 'r', false)
             as leaves_out_generated
-    from {{ ref('changes') }}
+    from {{ ref('resolved_changes') }}
     where
-        op <> 'd'
+        refused_by is null
+        and op <> 'd'
         and column_types is not null
         and (
             {{ is_newly_arrived() }}

@@ -1,3 +1,5 @@
+{{ config(filtered=true) }}
+
 with
 
 previous as (
@@ -81,6 +83,7 @@ gathered as (
     where
         event_kind = 'row'
         and not is_duplicate
+        and {{ refusing_rule() }} is null
     union all
     select * from previous
 

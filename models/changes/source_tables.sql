@@ -1,3 +1,5 @@
+{{ config(filtered=true) }}
+
 with
 
 resolved_cuts as (

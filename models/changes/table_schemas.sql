@@ -9,12 +9,15 @@ declared_types as (
 ddl_events as (
 
     select ddl_events.*
-    from {{ ref('ddl_events') }} as ddl_events
+    from {{ ref('judged_ddls') }} as ddl_events
     inner join {{ ref('resolved_cuts') }} as resolved_cuts
         on ddl_events.kafka_topic = resolved_cuts.kafka_topic
     where
-        ddl_events.commit_ts is null
-        or ddl_events.change_sequence < resolved_cuts.cut_sequence
+        ddl_events.outcome in ('send', 'stop')
+        and (
+            ddl_events.commit_ts is null
+            or ddl_events.change_sequence < resolved_cuts.cut_sequence
+        )
 
 ),
 
@@ -34,7 +37,8 @@ topics as (
                 ddl_sql,
                 statement,
                 table_schema,
-                previous_table_schema
+                previous_table_schema,
+                outcome
             ))),
             event -> named_struct(
                 'sequence', event.change_sequence,
@@ -156,6 +160,7 @@ table_schemas as (
         version.columns,
         version.key_columns,
         version.key_kind,
+        version.unique_columns,
         version.ddl as ddl_sql,
         version.row_effect,
         version.image_changes,

@@ -48,9 +48,17 @@ def _check_connect_types(types: str | None) -> str | None:
 
 
 def _parse_mysql_ddl(sql: str | None, database: str | None) -> str | None:
-    from changefold.ddl import parse_ddl
+    import msgspec
 
-    return None if sql is None else parse_ddl(sql, database or "").to_json()
+    from changefold.ddl import parse_ddl
+    from changefold.event_types import event_type_of
+
+    if sql is None:
+        return None
+    statement = parse_ddl(sql, database or "")
+    event_type = event_type_of(statement) if statement.understood else None
+    told = {**msgspec.to_builtins(statement), "event_type": event_type}
+    return msgspec.json.encode(told).decode()
 
 
 def _fold_table_schemas(

@@ -153,7 +153,7 @@ class SchemaColumn(msgspec.Struct, frozen=True):
         expression: SQL text of a generated column.
         comment: Comment of the column.
         charset: Character set, if the column names one.
-        collation: Collation, if the column names one.
+        collation: Collation of a text, if the column or its table names one.
         auto_increment: AUTO_INCREMENT or AUTO_RANDOM.
     """
 
@@ -262,6 +262,8 @@ class TableVersion(msgspec.Struct, frozen=True):
         key_columns: Names of the primary key's columns in key order, else of the first
             UNIQUE index whose columns are all NOT NULL, else none.
         key_kind: Which of the two it is.
+        unique_columns: Names of all columns of the primary key and of UNIQUE indexes, in
+            the order of the table.
         ddl: The statement that made the version; ``None`` if rows or a BOOTSTRAP did.
         row_effect: What the statement did to rows.
         image_changes: Per column, if it changed images or types.
@@ -284,6 +286,7 @@ class TableVersion(msgspec.Struct, frozen=True):
     columns: tuple[SchemaColumn, ...]
     key_columns: tuple[str, ...]
     key_kind: Literal["primary", "unique"] | None
+    unique_columns: tuple[str, ...]
     ddl: str | None
     row_effect: RowEffect
     image_changes: tuple[ImageChange, ...] = ()
@@ -548,6 +551,7 @@ class _Table:
     columns: list[SchemaColumn] = field(default_factory=list)
     keys: list[_Key] = field(default_factory=list)
     charset: str | None = None
+    collation: str | None = None
     partitioning: Partitioning | None = None
     next_column_id: int = 1
     versions: int = 0
@@ -578,6 +582,16 @@ class _Table:
                 if key.kind == kind and not key.has_expression and self._binds(key):
                     return kind, list(key.column_ids)
         return None, []
+
+    def unique_columns(self) -> tuple[str, ...]:
+        """Return the names of the columns of any unique key."""
+        ids = {
+            column_id
+            for key in self.keys
+            if key.kind != "index"
+            for column_id in key.column_ids
+        }
+        return tuple(c.name for c in self.columns if c.column_id in ids)
 
     def _binds(self, key: _Key) -> bool:
         columns = [self.column(column_id) for column_id in key.column_ids]
@@ -1033,6 +1047,7 @@ class _Fold:
                 columns=tuple(table.columns),
                 key_columns=tuple(table.column(key_id).name for key_id in key_ids),
                 key_kind=key_kind,
+                unique_columns=table.unique_columns(),
                 ddl=ddl,
                 row_effect=row_effect,
                 image_changes=image_changes,
@@ -1099,6 +1114,7 @@ class _Fold:
         ]
         table.next_column_id = original.next_column_id
         table.charset = original.charset
+        table.collation = original.collation
         table.partitioning = original.partitioning
 
     def _liked(self, like: TableName, action: CreateTable) -> _Table | None:
@@ -1250,10 +1266,11 @@ def _clause_order(action: Action) -> int:
 
 def _fill(table: _Table, action: CreateTable) -> None:
     """Give a new table its columns and keys."""
-    table.charset = action.charset
+    table.charset, table.collation = action.charset, action.collation
     table.partitioning = action.partitioning
     for column in action.columns:
-        table.columns.append(_schema_column(column, table.next_column_id))
+        definition = _with_table_defaults(table, column)
+        table.columns.append(_schema_column(definition, table.next_column_id))
         table.next_column_id += 1
     # TiDB numbers the keys of the table first and then those written with a column.
     for key in action.keys:
@@ -1381,12 +1398,16 @@ def _schema_column(column: DdlColumn, column_id: int) -> SchemaColumn:
     )
 
 
-def _in_table_charset(table: _Table, column: DdlColumn) -> DdlColumn:
-    """Make a text column binary where that is the default of its table."""
-    if table.charset != "binary" or column.charset or column.collation:
+def _with_table_defaults(table: _Table, column: DdlColumn) -> DdlColumn:
+    """Give a text column what its table says of texts."""
+    if column.charset or column.collation:
         return column
-    mysql_type = _type(column.type).as_binary()
-    return msgspec.structs.replace(column, type=str(mysql_type))
+    mysql_type = _type(column.type)
+    if table.charset == "binary":
+        column = msgspec.structs.replace(column, type=str(mysql_type.as_binary()))
+    elif mysql_type.is_text or mysql_type.elements:
+        column = msgspec.structs.replace(column, collation=table.collation)
+    return column
 
 
 def _move(change: _Change, column_id: int, *, first: bool, after: str | None) -> None:
@@ -1406,7 +1427,7 @@ def _move(change: _Change, column_id: int, *, first: bool, after: str | None) ->
 
 def _add_column(change: _Change, action: AddColumn, sequence: str) -> None:
     table = change.table
-    definition = _in_table_charset(table, action.column)
+    definition = _with_table_defaults(table, action.column)
     if _find_column(table.columns, definition.name) is not None:
         if not action.if_not_exists:
             change.unknown(f"Column `{definition.name}` was there when it was added")
@@ -1482,6 +1503,7 @@ def _alter_columns(change: _Change, action: Action) -> None:
                 table.replace(msgspec.structs.replace(column, default=action.default))
         case TableCharset():
             table.charset = action.charset or _charset_of(action.collation)
+            table.collation = action.collation
         case ConvertCharset():
             _convert_charset(change, action)
         case _:  # comments and the like
@@ -1532,7 +1554,7 @@ def _modify_column(change: _Change, action: ModifyColumn) -> None:
     column = _named_column(change, action.name)
     if column is None:
         return
-    definition = _in_table_charset(table, action.column)
+    definition = _with_table_defaults(table, action.column)
     _rename_column(change, action.name, definition.name)
     is_primary = any(
         key.kind == "primary" and column.column_id in key.column_ids
@@ -1620,7 +1642,7 @@ def _convert_charset(change: _Change, action: ConvertCharset) -> None:
     """CONVERT TO sets the character set of every text column and of the table."""
     table = change.table
     charset = action.charset
-    table.charset = charset
+    table.charset, table.collation = charset, action.collation
     for column in tuple(table.columns):
         if not column.type or column.type.startswith(PREFIX):
             continue

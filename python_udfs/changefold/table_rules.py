@@ -9,6 +9,7 @@ Filters"; for the list of system databases the code of TiCDC, v6.5 and after v8.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -363,6 +364,10 @@ class Decision:
     rule: str
 
 
+_SYSTEM: Final = Decision(is_accepted=False, rule="system database")
+_UNMATCHED: Final = Decision(is_accepted=False, rule="no rule matches")
+
+
 @dataclass(frozen=True, slots=True)
 class TableRules:
     """A list of rules; the last one that matches decides.
@@ -395,13 +400,13 @@ class TableRules:
         """
         case = self.case_sensitive
         if self.refuses_system and is_system_database(database):
-            return Decision(is_accepted=False, rule="system database")
+            return _SYSTEM
         for rule in self._latest_first(table):
             if rule.database.matches(database, case_sensitive=case) and (
                 table is None or rule.table.matches(table, case_sensitive=case)
             ):
                 return Decision(rule.accepts, rule.label)
-        return Decision(is_accepted=False, rule="no rule matches")
+        return _UNMATCHED
 
     def to_sql(self, database: str, table: str | None = None) -> str:
         """Return `decide` as one boolean expression of Spark SQL, never null.
@@ -416,28 +421,55 @@ class TableRules:
             ``case when ... then true when ... then false else true end``, the last
             rule first; or just ``true``.
         """
+        return self._decision_sql(
+            database, table, lambda decision: _boolean(decision.is_accepted)
+        )
+
+    def refusal_sql(self, database: str, table: str | None = None) -> str:
+        """Return the rule of `decide` as an expression of Spark SQL.
+
+        Args:
+            database: As of `to_sql`.
+            table: As of `to_sql`.
+
+        Returns:
+            An expression of type string: the rule that refuses a name, null for one that
+            is accepted.
+        """
+        return self._decision_sql(
+            database,
+            table,
+            lambda decision: (
+                "null" if decision.is_accepted else sql_text(decision.rule)
+            ),
+        )
+
+    def _decision_sql(
+        self, database: str, table: str | None, written: Callable[[Decision], str]
+    ) -> str:
         case = self.case_sensitive
-        branches: list[tuple[str, bool]] = []
-        otherwise = False
+        branches: list[tuple[str, str]] = []
+        otherwise = written(_UNMATCHED)
         if self.refuses_system:
             name = lowered_sql(database, "".join(SYSTEM_DATABASES))
             names = ", ".join(map(sql_text, SYSTEM_DATABASES))
-            branches.append((f"{name} in ({names})", False))
+            branches.append((f"{name} in ({names})", written(_SYSTEM)))
         for rule in self._latest_first(table):
+            outcome = written(Decision(rule.accepts, rule.label))
             conditions = [rule.database.to_sql(database, case_sensitive=case)]
             if table is not None:
                 conditions.append(rule.table.to_sql(table, case_sensitive=case))
             condition = " and ".join(filter(None, conditions))
             if not condition:
-                otherwise = rule.accepts
+                otherwise = outcome
                 break
-            branches.append((condition, rule.accepts))
+            branches.append((condition, outcome))
         while branches and branches[-1][1] == otherwise:
             branches.pop()
         if not branches:
-            return _boolean(otherwise)
-        lines = [f"    when {when} then {_boolean(then)}" for when, then in branches]
-        return "\n".join(["case", *lines, f"    else {_boolean(otherwise)}", "end"])
+            return otherwise
+        lines = [f"    when {when} then {then}" for when, then in branches]
+        return "\n".join(["case", *lines, f"    else {otherwise}", "end"])
 
     def _latest_first(self, table: str | None) -> list[TableRule]:
         """Return the rules that may decide, the last one first.

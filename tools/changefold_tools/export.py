@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Row, SparkSession
 
+    from changefold.column_types import SourceType
     from changefold.mysql_types import MySqlType
-    from changefold_tools.shapes import SourceType, TableShape
+    from changefold_tools.shapes import TableShape
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from changefold.column_types import TypeSeed
 from changefold_tools.render import TableModels, table_rows
 from changefold_tools.session import run_dbt, spark_session
 from changefold_tools.shapes import TableShape, shapes_from_versions
 from changefold_tools.sources import declared_topics, render_sources
-from changefold_tools.types import TypeSeed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -12,18 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
+from changefold.column_types import common_type
 from changefold.connect_types import ConnectType
 from changefold.mysql_types import MySqlType
-from changefold_tools.types import ColumnType, TypeSeed, common_type
 
 if TYPE_CHECKING:
-    from changefold_tools.shapes import (
-        Arrival,
-        Incarnation,
-        SourceType,
-        TableName,
-        TableShape,
-    )
+    from changefold.column_types import SourceType, TypeSeed
+    from changefold_tools.shapes import Arrival, Incarnation, TableName, TableShape
 
 HEADER: Final = (
     "-- Written by `make models` from the schema of {origin}. Edit it if you must:\n"
@@ -97,6 +92,13 @@ def _jinja_text(text: str) -> str:
     return "'" + escaped.replace("{", "\\x7b").replace("}", "\\x7d") + "'"
 
 
+def _jinja_value(value: str | int | tuple[str, ...]) -> str:
+    """An argument of a macro: a text, a number or a list of texts."""
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(_jinja_text, value)) + "]"
+    return _jinja_text(value) if isinstance(value, str) else str(value)
+
+
 def _jinja_list(texts: list[str], indent: int) -> str:
     if not texts:
         return "[]"
@@ -146,9 +148,9 @@ def _default(text: str, source_type: SourceType) -> str:
     """The default of a column, in the form of the messages."""
     if isinstance(source_type, MySqlType):
         kind = "bytes" if source_type.is_binary else source_type.base
-        members = ", ".join(_jinja_text(member) for member in source_type.elements)
-        if members:
-            return f"{{{{ default_text({_jinja_text(text)}, '{kind}', [{members}]) }}}}"
+        if source_type.elements:
+            members = _jinja_value(source_type.elements)
+            return f"{{{{ default_text({_jinja_text(text)}, '{kind}', {members}) }}}}"
         if kind in {"bytes", "timestamp", "bit"}:
             return f"{{{{ default_text({_jinja_text(text)}, '{kind}') }}}}"
     # That of another type has one form, or came in a message.
@@ -543,23 +545,9 @@ class TableModels:
         return f"case\n{body}\nend"
 
     def _call(self, name: str, column_type: SourceType, kept: str) -> str:
-        own: ColumnType = self._seed.column_type(column_type)
-        arguments = [_jinja_text(_image(name))]
-        macro = own.conversion
-        match own.conversion:
-            case "mysql_number" | "mysql_bit" if kept != "string":
-                arguments.append(f"'{kept}'")
-            case "mysql_enum" | "mysql_set":
-                members = ", ".join(_jinja_text(member) for member in own.members)
-                arguments.append(f"[{members}]")
-            case "mysql_time":
-                arguments.append(str(own.fraction_digits))
-            case "mysql_timestamp" if kept == own.spark_type:
-                arguments.append(_jinja_text(self.shape.topic))
-            case "mysql_bytes":
-                pass
-            case _ if kept != own.spark_type:
-                macro = "mysql_text"
+        own = self._seed.column_type(column_type)
+        macro, others = own.call(self.shape.topic, kept)
+        arguments = [_jinja_text(_image(name)), *map(_jinja_value, others)]
         call = f"{{{{ {macro}({', '.join(arguments)}) }}}}"
         is_hex = macro == "mysql_bytes" and kept == "string"
         return f"hex({call})" if is_hex else call

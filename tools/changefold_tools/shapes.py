@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from changefold.connect_types import PREFIX, ConnectType, parse_connect_type
-from changefold.mysql_types import MySqlType, parse_mysql_type
+from changefold.connect_types import PREFIX, parse_connect_type
+from changefold.mysql_types import parse_mysql_type
 from changefold.schemas import PartitionChange
 from changefold_tools.partitions import UnknownRowsError, rows_of
 
-SourceType: TypeAlias = MySqlType | ConnectType
-"""Type of a column at the source, or as Debezium passes it on."""
+if TYPE_CHECKING:
+    from changefold.column_types import SourceType
 
 
 @dataclass

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
     from rich.console import Console
 
-_BUCKETS = ("applied", "duplicates", "beyond_cut", "pending", "quarantined", "control")
+_BUCKETS = (
+    *("applied", "filtered", "duplicates", "beyond_cut", "pending", "quarantined"),
+    "control",
+)
 
 
 def _rows(spark: SparkSession, sql: str) -> list[Row]:

@@ -73,6 +73,7 @@ compared as (
         coalesce(balance.events, 0) as events,
         coalesce(
             balance.applied
+            + balance.filtered
             + balance.duplicates
             + balance.beyond_cut
             + balance.pending

@@ -28,7 +28,8 @@ WHOLE: Final = 30
 
 SEED: Final = 600
 PLACES: Final = (
-    *("applied", "duplicates", "pending", "beyond_cut", "quarantined", "control"),
+    *("applied", "filtered", "duplicates", "pending", "beyond_cut"),
+    *("quarantined", "control"),
 )
 
 Rows = list[dict[str, Any]]

@@ -101,7 +101,8 @@ def _case(node: exp.Expr, row: Row) -> object:
     for branch in node.args["ifs"]:
         if _value(branch.this, row):
             return _value(branch.args["true"], row)
-    return _value(node.args["default"], row)
+    default = node.args["default"]
+    return None if default is None else _value(default, row)
 
 
 def _if(node: exp.Expr, row: Row) -> object:

@@ -10,6 +10,7 @@ import yaml
 from jinja2 import Environment, nodes
 
 from changefold import mysql_types
+from changefold.column_types import TypeSeed, common_type
 from changefold.mysql_types import parse_mysql_type
 from changefold_tools.models import write_models
 from changefold_tools.render import ReservedNameError, TableModels, model_name
@@ -20,7 +21,6 @@ from changefold_tools.shapes import (
     shapes_from_versions,
 )
 from changefold_tools.sources import render_sources
-from changefold_tools.types import TypeSeed, common_type
 
 PROJECT = Path(__file__).parents[3]
 SEED = TypeSeed(PROJECT / "seeds")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -179,6 +180,31 @@ class SparkSessionAdapter(SparkAdapter):
             _, table = self.execute(sql, fetch=True)
             self._answers[key] = [dict(row) for row in table.rows]
         return self._answers[key]
+
+    @available
+    def call_python(self, function: str, *args: Any) -> Any:  # of any function
+        """Call a Python function of the project while a model compiles.
+
+        Args:
+            function: Its dotted name, in a package of a module that the profile names
+                under `functions`.
+            args: What it takes after the folder of the project.
+
+        Raises:
+            DbtRuntimeError: If there is no such function, or it raised ValueError.
+        """
+        module, _, name = function.rpartition(".")
+        packages = {f.partition(".")[0] for f in self.config.credentials.functions}
+        if module.partition(".")[0] not in packages:
+            raise DbtRuntimeError(
+                f"Expected a function of {', '.join(sorted(packages))}, which the profile"
+                f" names under `functions`, got `{function}`."
+            )
+        call = getattr(importlib.import_module(module), name)
+        try:
+            return call(Path(self.config.project_root), *args)
+        except ValueError as error:
+            raise DbtRuntimeError(str(error)) from error
 
     def submit_python_job(
         self, parsed_model: dict[str, Any], compiled_code: str

@@ -1,19 +1,18 @@
 """Types of source columns to Spark types, by the seeds."""
 
-from __future__ import annotations
-
 import csv
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final, TypeAlias
 
 from changefold.connect_types import ConnectType
+from changefold.mysql_types import MySqlType
 
-if TYPE_CHECKING:
-    from pathlib import Path
+__all__ = ["ColumnType", "SourceType", "TypeSeed", "common_type"]
 
-    from changefold.mysql_types import MySqlType
-    from changefold_tools.shapes import SourceType
+SourceType: TypeAlias = MySqlType | ConnectType
+"""Type of a column at the source, or as Debezium passes it on."""
 
 _INTEGERS: Final = {"int": 10, "bigint": 19}
 """Spark's integer types here, and the decimal digits that hold them."""
@@ -36,6 +35,30 @@ class ColumnType:
     members: tuple[str, ...] = ()
     fraction_digits: int = 0
     form: str = ""
+
+    def call(
+        self, topic: str, kept: str | None = None
+    ) -> tuple[str, tuple[str | int | tuple[str, ...], ...]]:
+        """Return the macro that converts, and what it takes after the message's text.
+
+        Args:
+            topic: Name of the topic, which declares the zone of times.
+            kept: Type of the model's column, where that holds other types too.
+        """
+        kept = kept or self.spark_type
+        match self.conversion:
+            case "mysql_number" | "mysql_bit" if kept != "string":
+                return self.conversion, (kept,)
+            case "mysql_enum" | "mysql_set":
+                return self.conversion, (self.members,)
+            case "mysql_time":
+                return self.conversion, (self.fraction_digits,)
+            case "mysql_timestamp" if kept == self.spark_type:
+                return self.conversion, (topic,)
+            case conversion if kept != self.spark_type and conversion != "mysql_bytes":
+                return "mysql_text", ()
+            case conversion:
+                return conversion, ()
 
 
 class TypeSeed:
