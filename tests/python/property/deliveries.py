@@ -7,7 +7,7 @@ any speed.
 
 import json
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -232,7 +232,7 @@ def _messages(random: Random, source: Source, settings: Settings) -> Iterable[Me
         events = [
             event
             for change in commit.changes
-            for event in _events(change, is_raw=settings.raw_key_changes)
+            for event in events_of(change, is_raw=settings.raw_key_changes)
         ]
         events.sort(key=rank)
         for event, partition in zip(events, place.partitions(events), strict=True):
@@ -267,7 +267,8 @@ def _describing(random: Random, settings: Settings) -> list[int]:
     return sorted(random.sample(range(PARTITIONS), some))
 
 
-def _events(change: RowChange, *, is_raw: bool) -> list[RowChange]:
+def events_of(change: RowChange, *, is_raw: bool) -> list[RowChange]:
+    """Return the events that a change is sent as."""
     before, after = change.before, change.after
     if before and after and key_of(before) != key_of(after) and not is_raw:
         return [
@@ -447,13 +448,24 @@ class _Producer:
 # ---------- files and strategies
 
 
-def write_corpus(folder: Path, source: Source, delivery: Delivery) -> None:
+def write_corpus(
+    folder: Path,
+    source: Source,
+    delivery: Delivery,
+    seen: Callable[[Source], Source] = lambda source: source,
+) -> None:
     """Write messages and truth as a recording that `changefold verify` reads.
 
     The truth is that of the cut, if the tables have to stop before the end.
+
+    Args:
+        folder: Where to write.
+        source: What happened.
+        delivery: How it was sent.
+        seen: Returns what the tables are to show of a source.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    truth = source if delivery.cut is None else source.until(delivery.cut)
+    truth = seen(source if delivery.cut is None else source.until(delivery.cut))
     schema = [
         {
             "database": DATABASE,

@@ -9,6 +9,9 @@ not to fail for what another one broke.
 
 import io
 import os
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -17,11 +20,13 @@ from debezium_deliveries import draw_delivery
 from debezium_deliveries import write_corpus as write_connector_corpus
 from debezium_histories import CONNECTORS, Connector
 from debezium_settings import draw_settings as draw_connector_settings
-from deliveries import deliver, draw_settings, write_corpus
+from deliveries import deliver, draw_settings, events_of, write_corpus
+from filters import declare_filter, draw_filter, received
 from histories import draw_source, seeded
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as hypothesis_seed
 from hypothesis import strategies as st
+from quarantine import OlderVersion
 from rich.console import Console
 
 from changefold_tools.verify import Recording, verify
@@ -58,6 +63,43 @@ def test_tables_equal_the_source_whatever_the_delivery(
     assert_equal(folder, delivery.settings.protocol, runs, how)
 
 
+@hypothesis_seed(SEED)
+@settings(
+    max_examples=max(EXAMPLES // 2, 1),
+    phases=[Phase.generate],
+    deadline=None,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+@given(example=st.integers(0, 2**64 - 1))
+def test_tables_equal_what_a_filter_leaves_also_of_messages_that_were_read_later(
+    tmp_path_factory: pytest.TempPathFactory, example: int
+) -> None:
+    random = seeded(f"{SEED}/filter/{example}")
+    source = draw_source(random, HISTORIES)
+    delivery = deliver(
+        random,
+        source,
+        replace(draw_settings(random), raw_key_changes=False, unsent_create=0),
+    )
+    chosen, older = draw_filter(random, source), OlderVersion(random)
+    folder = tmp_path_factory.mktemp("filter")
+    events = partial(events_of, is_raw=False)
+    write_corpus(
+        folder, source, delivery, lambda source: received(source, chosen, events)
+    )
+
+    def before_run(project: Path) -> None:
+        declare_filter(project, chosen)
+        older(project)
+
+    how = f"example {example}, {delivery.settings}, {chosen}"
+    assert_equal(
+        folder, delivery.settings.protocol, random.randint(2, 3), how, before_run
+    )
+    assert older.quarantined > 0
+
+
 @pytest.mark.parametrize("connector", CONNECTORS)
 def test_tables_equal_the_source_of_a_connector(
     tmp_path: Path, connector: Connector
@@ -72,12 +114,22 @@ def test_tables_equal_the_source_of_a_connector(
     assert_equal(tmp_path, variant, runs, f"{delivery.settings}")
 
 
-def assert_equal(folder: Path, variant: str, runs: int, how: str) -> None:
+def assert_equal(
+    folder: Path,
+    variant: str,
+    runs: int,
+    how: str,
+    before_run: Callable[[Path], None] | None = None,
+) -> None:
     """Build a recording and compare the tables with the truth beside it."""
     report = io.StringIO()
     recording = Recording(folder, variant)
     is_equal = verify(
-        recording, PROJECT, runs=runs, console=Console(file=report, width=120)
+        recording,
+        PROJECT,
+        runs=runs,
+        before_run=before_run,
+        console=Console(file=report, width=120),
     )
 
     assert is_equal, (
