@@ -461,7 +461,9 @@ class TableModels:
             text = _call_lines("if", [met, converted, text])
         bounds = []
         if life.added_at is not None and self.shape.key_columns:
-            bounds.append(f"held_at > '{life.added_at}'")
+            # A row from before may have the value of another column of the name.
+            since = "written_sequence" if life.default is None else "held_at"
+            bounds.append(f"{since} > '{life.added_at}'")
         if life.dropped_at is not None:
             bounds.append(f"held_at <= '{life.dropped_at}'")
         return bounds, text

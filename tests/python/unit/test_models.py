@@ -170,7 +170,7 @@ def test_a_column_dropped_and_added_again_does_not_revive_its_values() -> None:
         _version("3", [ID, _column(3, "n", "int")]),
     )
     assert "when held_at <= '2'" in text
-    assert "when held_at > '3'" in text
+    assert "when written_sequence > '3'" in text
 
 
 def test_a_modified_column_keeps_the_type_that_holds_all_its_values() -> None:
