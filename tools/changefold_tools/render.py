@@ -70,7 +70,7 @@ def model_name(shape: TableShape) -> str:
     name = f"{_slug(shape.database)}__{_slug(shape.table)}"
     if shape.is_past:
         # Its DROP, as a moment that no other table of the name can share.
-        name += f"__until_{shape.names[-1].until}"
+        name += "__until_" + re.sub(r"[^a-z0-9.]+", "_", str(shape.names[-1].until))
     return name
 
 
