@@ -25,6 +25,8 @@ Rules and their sources:
   the first such row on. A column that rows no longer name stays.
 - Without commit timestamps nothing orders rows and DDLs of one millisecond (of one
   second, with Canal): what a version of that moment has, no row reveals.
+- A DDL that the changefeed ignores changes nothing, but the types that it tells hold for
+  the columns that rows reveal later.
 """
 
 from collections import Counter, defaultdict
@@ -70,6 +72,7 @@ from changefold.ddl import (
     parse_ddl,
 )
 from changefold.described_schemas import DescribedSchema, SeenSchema, SeenVersion
+from changefold.ignored_ddls import IgnoredDdls
 from changefold.mysql_types import MySqlType, parse_mysql_type
 from changefold.row_evidence import Evidence, evidence_of, just_before
 from changefold.row_types import agree, type_of_row
@@ -126,6 +129,7 @@ class DdlEvent(msgspec.Struct, frozen=True):
         statement: The statement as `parse_ddl` read it, if that was done before.
         described: The table after the statement, where a protocol tells it.
         described_before: The table before it.
+        is_ignored: The changefeed applied it upstream and did not send it.
     """
 
     sequence: str
@@ -136,6 +140,7 @@ class DdlEvent(msgspec.Struct, frozen=True):
     statement: DdlStatement | None = None
     described: DescribedSchema | None = None
     described_before: DescribedSchema | None = None
+    is_ignored: bool = False
 
 
 class SchemaColumn(msgspec.Struct, frozen=True):
@@ -882,6 +887,7 @@ class _Fold:
             self._described.setdefault(name, []).append(schema)
         self._evidence = evidence_of(reversed(self._rows))
         self._evidence.reverse()
+        self._ignored = IgnoredDdls()
         self._live: dict[tuple[str, str], _Table] = {}
         self._dropped: dict[tuple[str, str], _Table] = {}
         # When a name became free, which tells a later unknown table from the old one.
@@ -896,7 +902,9 @@ class _Fold:
         self._event = event
         self._changes = {}
         statement = event.statement or parse_ddl(event.sql, event.database)
-        if not statement.understood:
+        if event.is_ignored:
+            self._ignored.learn(event.database, event.table, statement)
+        elif not statement.understood:
             reason = f"Not understood: {statement.reason}"
             self._guarded(partial(self._apply_unknown, reason))
         elif _is_on_whole_tables(statement.actions):
@@ -971,7 +979,8 @@ class _Fold:
         if isinstance(row, SeenVersion):
             _fill_as_described(table, row.schema)
             return ()
-        return _fill_as_seen(table, row, _columns_of(row))
+        columns = [self._refined(row, column) for column in _columns_of(row)]
+        return _fill_as_seen(table, row, columns)
 
     def _follow_row(
         self, table: _Table, row: SeenSchema | SeenVersion, since: str
@@ -989,6 +998,21 @@ class _Fold:
                 image_changes=added if before[0] else (),
             )
 
+    def _refined(
+        self, row: SeenSchema | SeenVersion, column: SchemaColumn
+    ) -> SchemaColumn:
+        """Return a column that a row names with what an ignored DDL told of it."""
+        told = self._ignored.definition(
+            row.database, row.table, column.name, column.type
+        )
+        if told is None:
+            return column
+        return msgspec.structs.replace(
+            _schema_column(told, column.column_id),
+            name=column.name,
+            original_default=column.original_default,
+        )
+
     def _reveal(self, evidence: Evidence) -> None:
         """Give a table what its rows name and no DDL has told."""
         row = evidence.row
@@ -1000,7 +1024,7 @@ class _Fold:
         if columns or is_rekeyed:
             columns, is_rekeyed = _news(row, self._versions_at(evidence))
         before = tuple(table.columns), table.key()
-        added = _reveal_columns(table, columns)
+        added = _reveal_columns(table, [self._refined(row, c) for c in columns])
         if is_rekeyed:
             _rekey(table, row)
         if (tuple(table.columns), table.key()) == before:

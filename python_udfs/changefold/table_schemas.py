@@ -21,6 +21,7 @@ class _Ddl(msgspec.Struct, frozen=True):
     statement: str
     table_schema: str | None = None
     previous_table_schema: str | None = None
+    is_ignored: bool = False
 
     def event(self) -> DdlEvent:
         after, before = self.table_schema, self.previous_table_schema
@@ -36,6 +37,7 @@ class _Ddl(msgspec.Struct, frozen=True):
             statement=DdlStatement.from_json(self.statement),
             described=None if after is None else _schema(after),
             described_before=described_before,
+            is_ignored=self.is_ignored,
         )
 
 

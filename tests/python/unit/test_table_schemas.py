@@ -49,8 +49,29 @@ def folded(
     return [[column["name"] for column in version["columns"]] for version in versions]
 
 
+CREATE = ddl(1, "create table t (id int primary key)")
+
+
 def test_a_topic_without_anything_has_no_tables() -> None:
     assert folded() == []
+
+
+def test_an_ignored_ddl_tells_types_only() -> None:
+    ddls = [CREATE, ddl(3, "alter table t add c enum('x')", is_ignored=True)]
+    assert folded(ddls) == [["id"]]
+    rows = [
+        {
+            "database": "d",
+            "table": "t",
+            "sequence": f"{5:020}",
+            "last_sequence": f"{5:020}",
+            "column_types": {"id": "int", "c": "enum"},
+            "primary_key": ["id"],
+            "leaves_out_generated": False,
+        }
+    ]
+    assert folded(ddls, seen=rows) == [["id"], ["id", "c"]]
+    assert "enum('x')" in fold_table_schemas(json.dumps(ddls), None, json.dumps(rows))
 
 
 def test_a_version_is_known_from_its_first_row_on() -> None:
@@ -59,6 +80,7 @@ def test_a_version_is_known_from_its_first_row_on() -> None:
         "alter table t add n int",
         table_schema=schema(4, "id", "n"),
         previous_table_schema=schema(1, "id"),
+        is_ignored=False,
     )
     rows = [
         {"table_schema": schema(4, "id", "n"), "first_sequence": f"{7:020}"},
