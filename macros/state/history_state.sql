@@ -44,7 +44,7 @@
 {# The change sequences that stand in the code of a generated model: those of its DDLs. #}
 {% macro ddls_in(raw_code) %}
     {{ return(modules.re.findall(
-        "'([0-9]{13,20}[.0-9]*|[0-9a-f.:/~]{20,}@[0-9]{13}~?)'", raw_code
+        "'([0-9]{13,20}[.0-9]*~*|[0-9a-f.:/~]{20,}@[0-9]{13}~*)'", raw_code
     )) }}
 {% endmacro %}
 

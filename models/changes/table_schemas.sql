@@ -13,7 +13,7 @@ ddl_events as (
     inner join {{ ref('resolved_cuts') }} as resolved_cuts
         on ddl_events.kafka_topic = resolved_cuts.kafka_topic
     where
-        ddl_events.outcome in ('send', 'stop')
+        ddl_events.outcome <> 'discard'
         and (
             ddl_events.commit_ts is null
             or ddl_events.change_sequence < resolved_cuts.cut_sequence
@@ -46,6 +46,7 @@ topics as (
                 'table', event.source_table,
                 'sql', event.ddl_sql,
                 'statement', event.statement,
+                'is_ignored', event.outcome = 'ignore',
                 'table_schema', event.table_schema,
                 'previous_table_schema', event.previous_table_schema
             )
@@ -55,22 +56,27 @@ topics as (
 
 ),
 
--- Tables that were there before the topic began, as bootstraps describe them.
+-- What rows tell of their tables: by the versions that they name, as a DDL or a
+-- bootstrap describes them.
 described as (
 
     select
         schema_versions.kafka_topic,
-        to_json(collect_list(schema_versions.table_schema)) as table_schemas
+        to_json(collect_list(named_struct(
+            'table_schema', schema_versions.table_schema,
+            'first_sequence', schema_versions.first_sequence
+        ))) as table_schemas
     from {{ ref('schema_versions') }} as schema_versions
     inner join {{ ref('resolved_cuts') }} as resolved_cuts
         on schema_versions.kafka_topic = resolved_cuts.kafka_topic
-    where schema_versions.first_sequence < resolved_cuts.cut_sequence
+    where
+        schema_versions.table_schema is not null
+        and schema_versions.first_sequence < resolved_cuts.cut_sequence
     group by schema_versions.kafka_topic
 
 ),
 
--- The same as the rows of other protocols name them, and as the topic declares what
--- they leave out.
+-- Or by the types that they name, and what the topic declares of those.
 seen as (
 
     select

@@ -11,7 +11,13 @@ from changefold.mysql_types import (
     quote_mysql_string,
 )
 
-__all__ = ["DescribedColumn", "DescribedIndex", "DescribedSchema", "SeenSchema"]
+__all__ = [
+    "DescribedColumn",
+    "DescribedIndex",
+    "DescribedSchema",
+    "SeenSchema",
+    "SeenVersion",
+]
 
 _WITH_LENGTH: Final = frozenset({"char", "varchar", "binary", "varbinary", "bit"})
 _WITH_FRACTION: Final = frozenset({"datetime", "timestamp", "time"})
@@ -128,3 +134,26 @@ class SeenSchema(msgspec.Struct, frozen=True):
     column_types: dict[str, str]
     primary_key: tuple[str, ...] | None = None
     leaves_out_generated: bool = False
+
+
+class SeenVersion(msgspec.Struct, frozen=True):
+    """A schema version that row messages name, as those of the Simple protocol do.
+
+    Attributes:
+        sequence: Position of the first row of that version. The number of a version is
+            that of its DDL's beginning, before rows that are of the version before.
+        schema: What a DDL or a BOOTSTRAP says of the version.
+    """
+
+    sequence: str
+    schema: DescribedSchema
+
+    @property
+    def database(self) -> str:
+        """Database of the table."""
+        return self.schema.database
+
+    @property
+    def table(self) -> str:
+        """The table."""
+        return self.schema.table

@@ -64,39 +64,9 @@ def _parse_mysql_ddl(sql: str | None, database: str | None) -> str | None:
 def _fold_table_schemas(
     ddl_events: str | None, described: str | None, seen: str | None
 ) -> str:
-    import msgspec
+    from changefold.table_schemas import fold_table_schemas
 
-    from changefold.ddl import DdlStatement
-    from changefold.described_schemas import DescribedSchema, SeenSchema
-    from changefold.schemas import DdlEvent, fold_schemas
-
-    schema = msgspec.json.Decoder(DescribedSchema).decode
-    events = []
-    for event in msgspec.json.decode(ddl_events or "[]", type=list[dict[str, str]]):
-        # Spark leaves out what is null.
-        after, before = event.get("table_schema"), event.get("previous_table_schema")
-        described_before = None if before is None else schema(before)
-        events.append(
-            DdlEvent(
-                sequence=event["sequence"],
-                database=event["database"],
-                table=event["table"],
-                sql=event["sql"],
-                source_database=None
-                if described_before is None
-                else described_before.database,
-                statement=DdlStatement.from_json(event["statement"]),
-                described=None if after is None else schema(after),
-                described_before=described_before,
-            )
-        )
-    schemas = [
-        known
-        for text in msgspec.json.decode(described or "[]", type=list[str])
-        if (known := schema(text)).has_types
-    ]
-    rows = msgspec.json.decode(seen or "[]", type=list[SeenSchema])
-    return msgspec.json.encode(fold_schemas(events, schemas, rows)).decode()
+    return fold_table_schemas(ddl_events, described, seen)
 
 
 def _convert_mysql_value(

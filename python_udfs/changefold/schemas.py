@@ -20,9 +20,15 @@ Rules and their sources:
   rows with other columns make another version, as long as no DDL tells more. Before its
   first row, `TableVersion.is_complete` is false: the columns that no DDL named are not
   listed.
+- A changefeed can leave DDLs out. So rows reveal what no DDL told: a column that the
+  table does not have, another type, another key. That makes a version from just before
+  the first such row on. A column that rows no longer name stays.
+- Without commit timestamps nothing orders rows and DDLs of one millisecond (of one
+  second, with Canal): what a version of that moment has, no row reveals.
+- A DDL that the changefeed ignores changes nothing, but the types that it tells hold for
+  the columns that rows reveal later.
 """
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -32,7 +38,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from changefold.connect_types import PREFIX, parse_connect_type
+from changefold.connect_types import PREFIX
 from changefold.ddl import (
     Action,
     AddColumn,
@@ -65,8 +71,11 @@ from changefold.ddl import (
     TruncateTable,
     parse_ddl,
 )
-from changefold.described_schemas import DescribedSchema, SeenSchema
+from changefold.described_schemas import DescribedSchema, SeenSchema, SeenVersion
+from changefold.ignored_ddls import IgnoredDdls
 from changefold.mysql_types import MySqlType, parse_mysql_type
+from changefold.row_evidence import Evidence, evidence_of, just_before
+from changefold.row_types import agree, type_of_row
 from changefold.values import convert_value, may_change_text
 
 __all__ = [
@@ -120,6 +129,7 @@ class DdlEvent(msgspec.Struct, frozen=True):
         statement: The statement as `parse_ddl` read it, if that was done before.
         described: The table after the statement, where a protocol tells it.
         described_before: The table before it.
+        is_ignored: The changefeed applied it upstream and did not send it.
     """
 
     sequence: str
@@ -130,6 +140,7 @@ class DdlEvent(msgspec.Struct, frozen=True):
     statement: DdlStatement | None = None
     described: DescribedSchema | None = None
     described_before: DescribedSchema | None = None
+    is_ignored: bool = False
 
 
 class SchemaColumn(msgspec.Struct, frozen=True):
@@ -254,7 +265,7 @@ class TableVersion(msgspec.Struct, frozen=True):
         valid_from_sequence: Sequence of the DDL that made the version. Rows above it
             belong here, rows up to it to the version before. ``None``: the table was
             there before the topic began. With ``~`` at its end: just before the first
-            row that has these columns.
+            row that has these columns, or just behind the version before.
         valid_to_sequence: Sequence of the DDL that ended it, ``None`` if it holds.
         is_dropped: The table is gone; `columns` are its last.
         is_complete: All columns are listed.
@@ -264,7 +275,7 @@ class TableVersion(msgspec.Struct, frozen=True):
         key_kind: Which of the two it is.
         unique_columns: Names of all columns of the primary key and of UNIQUE indexes, in
             the order of the table.
-        ddl: The statement that made the version; ``None`` if rows or a BOOTSTRAP did.
+        ddl: The statement that made the version; ``None`` if rows did.
         row_effect: What the statement did to rows.
         image_changes: Per column, if it changed images or types.
         partition_changes: Rows that ended or moved with partitions.
@@ -333,41 +344,37 @@ class SchemaHistory(msgspec.Struct, frozen=True):
 
 def fold_schemas(
     events: Iterable[DdlEvent],
-    described: Iterable[DescribedSchema] = (),
-    seen: Iterable[SeenSchema] = (),
+    seen: Iterable[SeenSchema | SeenVersion] = (),
 ) -> list[TableVersion]:
     """Fold DDL events into the versions of all tables.
 
     Args:
         events: The events in order of arrival; they are sorted by sequence here, and
             a resend acts once.
-        described: Schemas that were told without a DDL. A table of which no DDL came
-            has the lowest version of them.
-        seen: What rows tell of a table of which no CREATE came.
+        seen: What rows tell: of a table of which no CREATE came all, of any other what
+            no DDL told.
 
     Returns:
         All versions, in the order of the statements that made them.
     """
-    return list(fold_schema_history(events, described, seen).versions)
+    return list(fold_schema_history(events, seen).versions)
 
 
 def fold_schema_history(
     events: Iterable[DdlEvent],
-    described: Iterable[DescribedSchema] = (),
-    seen: Iterable[SeenSchema] = (),
+    seen: Iterable[SeenSchema | SeenVersion] = (),
 ) -> SchemaHistory:
     """Fold DDL events, and also return the statements that changed no known table.
 
     Args:
         events: As for `fold_schemas`.
-        described: As for `fold_schemas`.
         seen: As for `fold_schemas`.
 
     Returns:
         Versions and statements that were not applied.
     """
     rows = list(seen)
-    fold = _Fold(described, rows)
+    fold = _Fold(rows)
     applied: set[tuple[str, str, str, str]] = set()
     for event in sorted(events, key=lambda event: event.sequence):
         identity = (event.sequence, event.sql, event.database, event.table)
@@ -376,18 +383,19 @@ def fold_schema_history(
             fold.apply(event)
     fold.see_rows("~")
     fold.see_last_rows()
-    fold.add_described_tables()
+    fold.see_rows_that_go_on()
     versions = _without_unsent(fold.versions, rows)
     return SchemaHistory(tuple(versions), tuple(fold.not_applied))
 
 
 def _without_unsent(
-    versions: list[TableVersion], rows: list[SeenSchema]
+    versions: list[TableVersion], rows: list[SeenSchema | SeenVersion]
 ) -> list[TableVersion]:
     """Mark the virtual columns that no row of their table names."""
     named: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for row in rows:
-        named[row.database, row.table] |= row.column_types.keys()
+        if isinstance(row, SeenSchema):
+            named[row.database, row.table] |= row.column_types.keys()
     sent = {
         (version.table_uid, column.column_id)
         for version in versions
@@ -537,6 +545,7 @@ class _Table:
         follows_rows: Its columns are what its rows name: no DDL has told more.
         has_other_columns: It may have columns that rows do not name, virtual ones.
         changed_ids: Columns that changes without generated columns have named.
+        revealed_ids: Columns that rows have named and no DDL has told.
     """
 
     uid: str
@@ -547,6 +556,7 @@ class _Table:
     follows_rows: bool = False
     has_other_columns: bool = False
     changed_ids: set[int] = field(default_factory=set)
+    revealed_ids: set[int] = field(default_factory=set)
     is_dropped: bool = False
     columns: list[SchemaColumn] = field(default_factory=list)
     keys: list[_Key] = field(default_factory=list)
@@ -567,6 +577,13 @@ class _Table:
     def replace(self, column: SchemaColumn) -> None:
         index = self.index(column.column_id)
         self.columns[index] = column
+
+    def add(self, column: SchemaColumn) -> SchemaColumn:
+        """Append a column and give it its number."""
+        column = msgspec.structs.replace(column, column_id=self.next_column_id)
+        self.next_column_id += 1
+        self.columns.append(column)
+        return column
 
     def index(self, column_id: int) -> int:
         ids = [column.column_id for column in self.columns]
@@ -632,8 +649,11 @@ class _Table:
 
 def _find_column(columns: Sequence[SchemaColumn], name: str) -> SchemaColumn | None:
     """Return the column of that name; column names ignore case in MySQL."""
-    lowered = name.lower()
-    return next((c for c in columns if c.name.lower() == lowered), None)
+    return next((column for column in columns if _is_named(column, name)), None)
+
+
+def _is_named(column: SchemaColumn, name: str) -> bool:
+    return column.name.lower() == name.lower()
 
 
 @dataclass(slots=True)
@@ -677,23 +697,211 @@ class _NotAppliedError(Exception):
         self.row_effect: RowEffect = row_effect
 
 
+# --- What rows tell ---------------------------------------------------------------
+
+
+def _news(
+    row: SeenSchema | SeenVersion, versions: Iterable[TableVersion]
+) -> tuple[list[SchemaColumn], bool]:
+    """Return the columns of a row that no version has, and whether none has its key."""
+    columns = _columns_of(row)
+    known: defaultdict[str, set[str]] = defaultdict(set)
+    has_key = False
+    for version in versions:
+        for column in version.columns:
+            known[column.name.lower()].add(column.type)
+        has_key = has_key or _has_key(version, row, columns)
+    return [
+        column
+        for column in columns
+        if not any(agree(kind, column.type) for kind in known[column.name.lower()])
+    ], not has_key
+
+
+def _has_key(
+    version: TableVersion, row: SeenSchema | SeenVersion, columns: list[SchemaColumn]
+) -> bool:
+    """Tell whether the key of a version can tell such rows apart.
+
+    Of several unique indexes a protocol may name another one than the first.
+    """
+    key = {name.lower() for name in version.key_columns}
+    named = {name.lower() for name in _key_of(row)}
+    if named and version.key_kind != "unique":
+        return key == named
+    virtual = {c.name.lower() for c in version.columns if c.generated == "virtual"}
+    return key <= virtual.union(column.name.lower() for column in columns)
+
+
+def _key_of(row: SeenSchema | SeenVersion) -> tuple[str, ...]:
+    """Return the columns of the primary key that a row names."""
+    if isinstance(row, SeenSchema):
+        return row.primary_key or ()
+    return next((index.columns for index in row.schema.indexes if index.primary), ())
+
+
+def _columns_of(row: SeenSchema | SeenVersion) -> list[SchemaColumn]:
+    """Return the columns that a row names, without a number."""
+    if isinstance(row, SeenVersion):
+        return _described_columns(row.schema)
+    types = {name: type_of_row(text) for name, text in row.column_types.items()}
+    return [
+        SchemaColumn(0, name, type_text, original_default=default)
+        for name, (type_text, default) in types.items()
+    ]
+
+
+def _described_columns(schema: DescribedSchema) -> list[SchemaColumn]:
+    """Return the columns that a message describes, without a number."""
+    return [
+        SchemaColumn(
+            column_id=0,
+            name=column.name,
+            type=str(column.mysql_type),
+            nullable=column.nullable,
+            charset=column.charset,
+            collation=column.collate,
+        )
+        for column in schema.columns
+    ]
+
+
+def _fill_as_described(table: _Table, schema: DescribedSchema) -> None:
+    """Give a table the columns and keys that a message describes."""
+    table.is_complete = True
+    table.has_unknown_beginning = False
+    table.follows_rows = False
+    _take_columns(table, _described_columns(schema))
+    for index in schema.indexes:
+        kind: Literal["primary", "unique", "index"] = "index"
+        if index.primary or index.unique:
+            kind = "primary" if index.primary else "unique"
+        table.add_key(DdlKey(kind, index.name, index.columns))
+
+
+def _fill_as_seen(
+    table: _Table, schema: SeenSchema, columns: list[SchemaColumn]
+) -> tuple[ImageChange, ...]:
+    """Give a table the columns and the key that a row names.
+
+    A column that only other rows have named stays if this row leaves out generated
+    columns: it is taken for such a one.
+
+    Returns:
+        The columns that are new and have a default, which the rows before show.
+    """
+    table.is_complete = True
+    table.has_unknown_beginning = False
+    table.has_other_columns = True
+    known = table.columns
+    added = _take_columns(table, columns)
+    if schema.leaves_out_generated:
+        table.changed_ids |= {column.column_id for column in table.columns}
+        named = {column.name for column in table.columns}
+        table.columns += (
+            column
+            for column in known
+            if column.name not in named and column.column_id not in table.changed_ids
+        )
+    table.keys = []
+    if schema.primary_key:
+        table.add_key(DdlKey("primary", "PRIMARY", schema.primary_key))
+    return added
+
+
+def _take_columns(
+    table: _Table, columns: Iterable[SchemaColumn]
+) -> tuple[ImageChange, ...]:
+    """Make these the columns of a table. One of the same name is the same column.
+
+    Returns:
+        The columns that are new and have a default, which the rows before show.
+    """
+    known = {column.name: column for column in table.columns}
+    table.columns = []
+    added: list[SchemaColumn] = []
+    for column in columns:
+        before = known.get(column.name)
+        if before is None:
+            added.append(table.add(column))
+        else:
+            table.columns.append(msgspec.structs.replace(before, type=column.type))
+    return _added_with_default(added)
+
+
+def _added_with_default(columns: Iterable[SchemaColumn]) -> tuple[ImageChange, ...]:
+    return tuple(
+        ImageChange(
+            column.column_id,
+            "added",
+            to_name=column.name,
+            to_type=column.type,
+            value=column.original_default,
+        )
+        for column in columns
+        if column.original_default is not None
+    )
+
+
+def _reveal_columns(
+    table: _Table, columns: Iterable[SchemaColumn]
+) -> tuple[ImageChange, ...]:
+    """Give a table columns, or columns another type, beside those that it has.
+
+    Returns:
+        The columns that are new and have a default, which the rows before show.
+    """
+    added: list[SchemaColumn] = []
+    for column in columns:
+        known = _find_column(table.columns, column.name)
+        if known is None:
+            added.append(table.add(column))
+        else:
+            table.replace(msgspec.structs.replace(known, type=column.type))
+    table.revealed_ids |= {column.column_id for column in added}
+    return _added_with_default(added)
+
+
+def _rekey(table: _Table, row: SeenSchema | SeenVersion) -> None:
+    """Give a table the key that a row names; without one, take what it can not have."""
+    key = _key_of(row)
+    if key:
+        table.keys = [known for known in table.keys if known.kind != "primary"]
+        table.add_key(DdlKey("primary", "PRIMARY", key))
+        return
+    named = {column.name.lower() for column in _columns_of(row)}
+    table.keys = [
+        known
+        for known in table.keys
+        if all(table.column(each).name.lower() in named for each in known.column_ids)
+    ]
+
+
+def _row_order(row: SeenSchema | SeenVersion) -> tuple[str, bytes]:
+    return row.sequence, msgspec.json.encode(row)
+
+
 # --- The fold ---------------------------------------------------------------------
 
 
 class _Fold:
     """Applies events one after the other."""
 
-    def __init__(
-        self, described: Iterable[DescribedSchema], seen: Iterable[SeenSchema]
-    ) -> None:
+    def __init__(self, seen: Iterable[SeenSchema | SeenVersion]) -> None:
         self.versions: list[TableVersion] = []
         self.not_applied: list[NotApplied] = []
+        self._rows = sorted(seen, key=_row_order, reverse=True)
+        self._seen = [row for row in self._rows if isinstance(row, SeenSchema)]
         self._described: dict[tuple[str, str], list[DescribedSchema]] = {}
-        for schema in sorted(described, key=lambda schema: schema.version):
+        for schema in sorted(
+            (row.schema for row in self._rows if isinstance(row, SeenVersion)),
+            key=lambda schema: schema.version,
+        ):
             name = (schema.database, schema.table)
             self._described.setdefault(name, []).append(schema)
-        self._rows = sorted(seen, key=_row_order, reverse=True)
-        self._seen = list(self._rows)
+        self._evidence = evidence_of(reversed(self._rows))
+        self._evidence.reverse()
+        self._ignored = IgnoredDdls()
         self._live: dict[tuple[str, str], _Table] = {}
         self._dropped: dict[tuple[str, str], _Table] = {}
         # When a name became free, which tells a later unknown table from the old one.
@@ -708,7 +916,9 @@ class _Fold:
         self._event = event
         self._changes = {}
         statement = event.statement or parse_ddl(event.sql, event.database)
-        if not statement.understood:
+        if event.is_ignored:
+            self._ignored.learn(event.database, event.table, statement)
+        elif not statement.understood:
             reason = f"Not understood: {statement.reason}"
             self._guarded(partial(self._apply_unknown, reason))
         elif _is_on_whole_tables(statement.actions):
@@ -719,16 +929,11 @@ class _Fold:
         for change in self._changes.values():
             self._close_version(change)
 
-    def add_described_tables(self) -> None:
-        """Add the tables that are described and that no DDL named.
+    def see_rows_that_go_on(self) -> None:
+        """Add the tables of rows that go on under a name which a DDL freed.
 
-        Such a table may have the name of one that is gone; so may one with rows.
+        A table that a DDL named first gets the columns of rows that were there before.
         """
-        named = {(version.database, version.table) for version in self.versions}
-        for name in sorted(self._described.keys() - self._live.keys()):
-            self._event = DdlEvent("", *name, "")
-            if name not in named or self._description(name) is not None:
-                self._unknown_table(TableName(*name))
         for name in sorted(self._freed.keys() - self._live.keys()):
             if self._row_since(self._freed[name], name) is not None:
                 self._unknown_table(TableName(*name))
@@ -738,7 +943,7 @@ class _Fold:
             last = self.versions[table.last_index or 0].valid_from_sequence or ""
             row = self._row_since(last, name)
             if row is not None:
-                _fill_as_seen(table, row)
+                self._fill_by_row(table, row)
                 self._add_version(table, sequence=last + "~", ddl=None)
 
     def see_rows(self, until: str) -> None:
@@ -750,10 +955,12 @@ class _Fold:
             table = self._live.get(name)
             if table is None and row.sequence > self._freed.get(name, ""):
                 table = self._begun_before(name)
-                _fill_as_seen(table, row)
+                self._fill_by_row(table, row)
                 self._add_version(table, sequence=self._freed.get(name), ddl=None)
             elif table is not None and table.follows_rows:
-                self._follow_row(table, row, _just_before(row.sequence))
+                self._follow_row(table, row, just_before(row.sequence))
+        while self._evidence and self._evidence[-1].end <= until:
+            self._reveal(self._evidence.pop())
 
     def see_last_rows(self) -> None:
         """Let a table end with the columns that its last rows name.
@@ -775,10 +982,26 @@ class _Fold:
                 since = max(before.last_sequence + "~", begin)
                 self._follow_row(table, last, since)
 
-    def _follow_row(self, table: _Table, row: SeenSchema, since: str) -> None:
+    def _fill_by_row(
+        self, table: _Table, row: SeenSchema | SeenVersion
+    ) -> tuple[ImageChange, ...]:
+        """Give a table the columns and the key that a row tells.
+
+        Returns:
+            The columns that are new and have a default, which the rows before show.
+        """
+        if isinstance(row, SeenVersion):
+            _fill_as_described(table, row.schema)
+            return ()
+        columns = [self._refined(row, column) for column in _columns_of(row)]
+        return _fill_as_seen(table, row, columns)
+
+    def _follow_row(
+        self, table: _Table, row: SeenSchema | SeenVersion, since: str
+    ) -> None:
         """Give a table the columns that a row names, from a sequence on."""
         before = table.columns, table.key()
-        added = _fill_as_seen(table, row)
+        added = self._fill_by_row(table, row)
         if (table.columns, table.key()) != before:
             key_changed = bool(before[0]) and table.key() != before[1]
             self._add_version(
@@ -788,6 +1011,66 @@ class _Fold:
                 key_changed=key_changed,
                 image_changes=added if before[0] else (),
             )
+
+    def _refined(
+        self, row: SeenSchema | SeenVersion, column: SchemaColumn
+    ) -> SchemaColumn:
+        """Return a column that a row names with what an ignored DDL told of it."""
+        told = self._ignored.definition(
+            row.database, row.table, column.name, column.type
+        )
+        if told is None:
+            return column
+        return msgspec.structs.replace(
+            _schema_column(told, column.column_id),
+            name=column.name,
+            original_default=column.original_default,
+        )
+
+    def _reveal(self, evidence: Evidence) -> None:
+        """Give a table what its rows name and no DDL has told."""
+        row = evidence.row
+        table = self._table_of(evidence)
+        if table is None or table.follows_rows:
+            return
+        last = self.versions[table.last_index or 0]
+        columns, is_rekeyed = _news(row, [last])
+        if columns or is_rekeyed:
+            columns, is_rekeyed = _news(row, self._versions_at(evidence))
+        before = tuple(table.columns), table.key()
+        added = _reveal_columns(table, [self._refined(row, c) for c in columns])
+        if is_rekeyed:
+            _rekey(table, row)
+        if (tuple(table.columns), table.key()) == before:
+            return
+        begin, since = last.valid_from_sequence or "", just_before(row.sequence)
+        self._add_version(
+            table,
+            sequence=since if since > begin else begin + "~",
+            ddl=None,
+            key_changed=table.is_complete and table.key() != before[1],
+            image_changes=added,
+        )
+
+    def _table_of(self, evidence: Evidence) -> _Table | None:
+        """Return the table of a row, which may have another name since its moment."""
+        table = self._live.get((evidence.row.database, evidence.row.table))
+        if table is not None:
+            return table
+        uids = {version.table_uid for version in self._versions_at(evidence)}
+        return next((t for t in self._live.values() if t.uid in uids), None)
+
+    def _versions_at(self, evidence: Evidence) -> list[TableVersion]:
+        """Return the versions of a row's name that held at some time of its moment."""
+        row = evidence.row
+        return [
+            version
+            for version in self.versions
+            if (version.database, version.table) == (row.database, row.table)
+            and not version.is_dropped
+            and (version.valid_from_sequence or "") <= evidence.end
+            and (version.valid_to_sequence or "~") >= evidence.begin
+        ]
 
     def _guarded(self, step: Callable[[], None]) -> None:
         """Take a step; write down why if it concerns no known table."""
@@ -841,6 +1124,7 @@ class _Fold:
                 self._rename(table, action.target)
             else:
                 self._alter_clause(table, action)
+        _drop_displaced(self._change(table))
 
     def _altered_table(self, actions: Sequence[Action]) -> _Table:
         """Return the table of ALTER TABLE, one of unknown beginning if need be."""
@@ -884,7 +1168,7 @@ class _Fold:
         if schema is not None:
             _fill_as_described(table, schema)
         elif row is not None:
-            _fill_as_seen(table, row)
+            self._fill_by_row(table, row)
         self._add_version(table, sequence=self._freed.get(table.name), ddl=None)
         return table
 
@@ -1279,102 +1563,6 @@ def _fill(table: _Table, action: CreateTable) -> None:
         _add_inline_keys(table, column)
 
 
-def _fill_as_described(table: _Table, schema: DescribedSchema) -> None:
-    """Give a table the columns and keys that a message describes."""
-    table.is_complete = True
-    table.has_unknown_beginning = False
-    for column in schema.columns:
-        table.columns.append(
-            SchemaColumn(
-                column_id=table.next_column_id,
-                name=column.name,
-                type=str(column.mysql_type),
-                nullable=column.nullable,
-                charset=column.charset,
-                collation=column.collate,
-            )
-        )
-        table.next_column_id += 1
-    for index in schema.indexes:
-        kind: Literal["primary", "unique", "index"] = "index"
-        if index.primary or index.unique:
-            kind = "primary" if index.primary else "unique"
-        table.add_key(DdlKey(kind, index.name, index.columns))
-
-
-def _fill_as_seen(table: _Table, schema: SeenSchema) -> tuple[ImageChange, ...]:
-    """Give a table the columns and the key that a row names.
-
-    A column of the same name is the same column. One that only other rows have named
-    stays if this row leaves out generated columns: it is taken for such a one.
-
-    Returns:
-        The columns that are new and have a default, which the rows before show.
-    """
-    added: list[ImageChange] = []
-    table.is_complete = True
-    table.has_unknown_beginning = False
-    table.has_other_columns = True
-    known = {column.name: column for column in table.columns}
-    table.columns = []
-    for name, text in schema.column_types.items():
-        column = known.get(name)
-        type_text, default = _type_of_row(text)
-        if column is None:
-            column = SchemaColumn(
-                table.next_column_id, name, "", original_default=default
-            )
-            table.next_column_id += 1
-            if default is not None:
-                added.append(
-                    ImageChange(
-                        column.column_id,
-                        "added",
-                        to_name=name,
-                        to_type=type_text,
-                        value=default,
-                    )
-                )
-        table.columns.append(msgspec.structs.replace(column, type=type_text))
-    if schema.leaves_out_generated:
-        table.changed_ids |= {column.column_id for column in table.columns}
-        named = {column.name for column in table.columns}
-        table.columns += (
-            column
-            for name, column in known.items()
-            if name not in named and column.column_id not in table.changed_ids
-        )
-    table.keys = []
-    if schema.primary_key:
-        table.add_key(DdlKey("primary", "PRIMARY", schema.primary_key))
-    return tuple(added)
-
-
-def _type_of_row(text: str) -> tuple[str, str | None]:
-    """Return a type that a message names, and the default that goes with it.
-
-    What can not be read after a MySQL type is left out.
-    """
-    if text.startswith(PREFIX):
-        connect_type = parse_connect_type(text)
-        return str(connect_type._replace(default=None)), connect_type.default
-    try:
-        return str(_type(text)), None
-    except ValueError:
-        base = re.match(r"\w+", text)
-        return str(_type(base[0] if base else text)), None
-
-
-def _row_order(row: SeenSchema) -> tuple[str, bytes]:
-    return row.sequence, msgspec.json.encode(row)
-
-
-def _just_before(sequence: str) -> str:
-    """Return a text that sorts before a sequence, and behind all those before it."""
-    position, at, milliseconds = sequence.partition("@")
-    return position[:-1] + chr(ord(position[-1]) - 1) + "~" + at + milliseconds
-
-
 def _add_inline_keys(table: _Table, column: DdlColumn) -> None:
     if column.is_primary_key:
         table.add_key(DdlKey("primary", "PRIMARY", (column.name,)))
@@ -1428,9 +1616,14 @@ def _move(change: _Change, column_id: int, *, first: bool, after: str | None) ->
 def _add_column(change: _Change, action: AddColumn, sequence: str) -> None:
     table = change.table
     definition = _with_table_defaults(table, action.column)
-    if _find_column(table.columns, definition.name) is not None:
-        if not action.if_not_exists:
-            change.unknown(f"Column `{definition.name}` was there when it was added")
+    present = _find_column(table.columns, definition.name)
+    if present is not None and action.if_not_exists:
+        return
+    if present is not None and present.column_id in table.revealed_ids:
+        # It was dropped without a DDL, as it was added.
+        _drop_column(change, present.name)
+    elif present is not None:
+        change.unknown(f"Column `{definition.name}` was there when it was added")
         return
     value, accuracy = _original_default(definition, sequence)
     column = msgspec.structs.replace(
@@ -1527,6 +1720,18 @@ def _drop_column(change: _Change, name: str) -> None:
             from_type=column.type or None,
         )
     )
+
+
+def _drop_displaced(change: _Change) -> None:
+    """Drop the columns whose name another one got: no DDL told that they were gone."""
+    table = change.table
+    for before in change.columns_before:
+        ids = [c.column_id for c in table.columns if _is_named(c, before.name)]
+        if len(ids) > 1 and before.column_id in ids:
+            _drop_column(change, before.name)
+            if before.column_id not in table.revealed_ids:
+                reason = f"Column `{before.name}` was there when another got its name"
+                change.unknown(reason)
 
 
 def _rename_column(change: _Change, name: str, target: str) -> None:

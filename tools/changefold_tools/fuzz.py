@@ -526,7 +526,11 @@ def _fold(rows: Sequence[Row]) -> None:
                 {name: text for name, text in event.items() if text is not None}
             )
         schemas = (row.get("table_schema"), row.get("pre_table_schema"))
-        described += [schema for schema in schemas if schema is not None]
+        described += [
+            {"table_schema": schema, "first_sequence": sequence}
+            for schema in schemas
+            if schema is not None
+        ]
         if row["event_kind"] == "row" and row.get("column_types") is not None:
             seen.append(
                 {

@@ -65,7 +65,7 @@ def model_name(shape: TableShape) -> str:
     name = f"{_slug(shape.database)}__{_slug(shape.table)}"
     if shape.is_past:
         # Its DROP, as a moment that no other table of the name can share.
-        name += f"__until_{shape.names[-1].until}"
+        name += "__until_" + re.sub(r"[^a-z0-9.]+", "_", str(shape.names[-1].until))
     return name
 
 
@@ -463,7 +463,9 @@ class TableModels:
             text = _call_lines("if", [met, converted, text])
         bounds = []
         if life.added_at is not None and self.shape.key_columns:
-            bounds.append(f"held_at > '{life.added_at}'")
+            # A row from before may have the value of another column of the name.
+            since = "written_sequence" if life.default is None else "held_at"
+            bounds.append(f"{since} > '{life.added_at}'")
         if life.dropped_at is not None:
             bounds.append(f"held_at <= '{life.dropped_at}'")
         return bounds, text

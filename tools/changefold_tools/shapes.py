@@ -249,8 +249,13 @@ def _shape_of_lives(
         # What began at the same commit had no rows before it.
         while before is not None and before.begin >= life.begin:
             before = before.before
-        if before is not None:
+        if before is not None and _has_values_of_key(before, life):
             shape.arrivals.append(_arrival(before, life.begin, None, by_uid))
+        elif before is not None:
+            shape.unknown_since[life.begin] = (
+                f"Rows name the key {', '.join(life.key)}, which no DDL told, and those "
+                "before have no value of it"
+            )
         _add_partition_changes(shape, life, by_uid)
     if not shape.key_columns:
         _doubt_rewritten_copies(shape)
@@ -260,6 +265,15 @@ def _shape_of_lives(
                 "How many equal rows came from a table without a key is not known"
             )
     return shape
+
+
+def _has_values_of_key(before: _Life, life: _Life) -> bool:
+    """Whether the rows of a life can have the key of the next one.
+
+    Not if rows revealed the key's columns; a DDL that adds them gives them values.
+    """
+    known = {column["name"] for column in before.versions[-1]["columns"]}
+    return life.versions[0]["ddl_sql"] is not None or known.issuperset(life.key)
 
 
 def _doubt_rewritten_copies(shape: TableShape) -> None:
@@ -382,15 +396,8 @@ def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
     for version in versions:
         since = version["valid_from_sequence"]
         is_created = version["table_uid"] != previous_uid
-        # Rows came with other columns, without a DDL: each row tells its own.
         is_seen = version["ddl_sql"] is None
         previous_uid = version["table_uid"]
-        # But one with a default was added: the rows before show it.
-        added = {
-            change["column_id"]
-            for change in version["image_changes"]
-            if is_seen and change["kind"] == "added"
-        }
         present = set()
         for column in version["columns"]:
             if not column["type"]:
@@ -399,8 +406,9 @@ def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
             if not column["is_in_rows"]:
                 unsent[column["name"]] = None
             else:
-                is_there = is_created or (is_seen and column["column_id"] not in added)
-                present.add(_follow(incarnations, version, column, is_there=is_there))
+                present.add(
+                    _follow(incarnations, version, column, is_created=is_created)
+                )
         gone = set() if is_seen else incarnations.keys() - present
         for column_id in gone:
             incarnation = incarnations[column_id]
@@ -437,6 +445,39 @@ def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
         partial=_partial(versions),
         versions=versions,
     )
+
+
+def _begin(
+    incarnations: dict[str, Incarnation],
+    version: dict[str, Any],
+    column: dict[str, Any],
+) -> str | None:
+    """Return when a column was added that is new; None if each row tells it.
+
+    If rows came with it, without a DDL, only one with a default was added: the rows
+    before show it.
+    """
+    is_added = any(
+        change["kind"] == "added" and change["column_id"] == column["column_id"]
+        for change in version["image_changes"]
+    )
+    if version["ddl_sql"] is None and not is_added:
+        return _freed_at(incarnations, column["name"])
+    return str(version["valid_from_sequence"])
+
+
+def _freed_at(incarnations: dict[str, Incarnation], name: str) -> str | None:
+    """Return when a DDL took a name from a column; None if no column has lost it.
+
+    Rows from before have values of that column under the name.
+    """
+    moments: list[str] = []
+    for life in incarnations.values():
+        ends = [*(since for since, _ in life.names[1:]), life.dropped_at]
+        for (_, borne), end in zip(life.names, ends, strict=True):
+            if borne == name and end is not None:
+                moments.append(end)
+    return max(moments, default=None)
 
 
 def _only_adds(version: dict[str, Any]) -> bool:
@@ -477,7 +518,7 @@ def _follow(
     version: dict[str, Any],
     column: dict[str, Any],
     *,
-    is_there: bool,
+    is_created: bool,
 ) -> str:
     """Note a column of a version; return its id."""
     since = version["valid_from_sequence"]
@@ -487,7 +528,7 @@ def _follow(
     if known is None:
         incarnations[column_id] = Incarnation(
             column_id=column_id,
-            added_at=None if is_there else since,
+            added_at=None if is_created else _begin(incarnations, version, column),
             dropped_at=None,
             default=column["original_default"],
             comment=column["comment"] or "",

@@ -1,5 +1,7 @@
 """Tables known by a description: of a DDL's message or of a bootstrap."""
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -7,8 +9,9 @@ from changefold.described_schemas import (
     DescribedColumn,
     DescribedIndex,
     DescribedSchema,
+    SeenVersion,
 )
-from changefold.schemas import DdlEvent, fold_schemas
+from changefold.schemas import DdlEvent, TableVersion, fold_schemas
 
 ID = DescribedColumn("id", "bigint", length=20, unsigned=True, nullable=False)
 PRIMARY = DescribedIndex("PRIMARY", ("id",), unique=True, primary=True)
@@ -39,9 +42,21 @@ def test_the_type_of_a_described_column_is_whole(
     assert str(column.mysql_type) == text
 
 
-def test_a_table_without_a_ddl_is_known_by_its_lowest_description() -> None:
-    added = DescribedColumn("n", "int")
-    (version,) = fold_schemas([], [_schema(2, added), _schema(1)])
+def _rows(sequence: int, version: int, *columns: DescribedColumn) -> SeenVersion:
+    """Rows of a version, from a sequence on."""
+    return SeenVersion(f"{sequence:020}", _schema(version, *columns))
+
+
+def _event(sequence: int, sql: str, **told: Any) -> DdlEvent:
+    return DdlEvent(f"{sequence:020}", "d", "t", sql, **told)
+
+
+def _names(versions: list[TableVersion]) -> list[list[str]]:
+    return [[column.name for column in version.columns] for version in versions]
+
+
+def test_a_table_without_a_ddl_is_known_by_the_description_of_its_first_row() -> None:
+    (version,) = fold_schemas([], [_rows(5, 1)])
     assert [column.name for column in version.columns] == ["id"]
     assert version.key_columns == ("id",)
     assert version.is_complete
@@ -50,33 +65,82 @@ def test_a_table_without_a_ddl_is_known_by_its_lowest_description() -> None:
 
 def test_the_first_ddl_of_a_table_tells_what_it_was_before() -> None:
     before = _schema(1, DescribedColumn("v", "varchar", length=9))
-    event = DdlEvent(
-        "5", "d", "t", "alter table t add column n int", described_before=before
-    )
-    first, second = fold_schemas([event], [_schema(2, DescribedColumn("n", "int"))])
-    assert [column.name for column in first.columns] == ["id", "v"]
-    assert [column.name for column in second.columns] == ["id", "v", "n"]
+    event = _event(5, "alter table t add column n int", described_before=before)
+    after = _rows(9, 2, DescribedColumn("n", "int"))
+    assert _names(fold_schemas([event], [after])) == [["id", "v"], ["id", "v", "n"]]
 
 
 def test_a_table_whose_create_was_not_sent_follows_the_one_of_its_name() -> None:
-    dropped = DdlEvent(
-        f"{5:020}", "d", "t", "drop table t", described_before=_schema(1)
-    )
+    dropped = _event(5, "drop table t", described_before=_schema(1))
     code = DescribedColumn("code", "int")
-    versions = fold_schemas([dropped], [_schema(1), _schema(7, code)])
-    assert [[column.name for column in version.columns] for version in versions] == [
-        ["id"],
-        ["id"],
-        ["id", "code"],
-    ]
+    versions = fold_schemas([dropped], [_rows(2, 1), _rows(8, 7, code)])
+    assert _names(versions) == [["id"], ["id"], ["id", "code"]]
     assert [version.valid_from_sequence for version in versions] == [
         None,
         f"{5:020}",
         f"{5:020}",
     ]
     assert len({version.table_uid for version in versions}) == 2
-    # What is described of the dropped table alone brings no other into being.
-    assert len(fold_schemas([dropped], [_schema(1), _schema(4, code)])) == 2
+    # Rows of the dropped table bring no other into being.
+    of_dropped = fold_schemas([dropped], [_rows(2, 1), _rows(4, 4, code)])
+    assert len({version.table_uid for version in of_dropped}) == 1
+
+
+def test_a_version_that_no_ddl_told_reveals_its_columns_from_its_first_row_on() -> None:
+    # The number of a version is lower than the commit timestamp of its DDL, and its
+    # rows are above that.
+    kind = DescribedColumn("kind", "enum", elements=("a", "b"), nullable=False)
+    created = _event(2, "create table t (id bigint unsigned primary key)")
+    versions = fold_schemas([created], [_rows(3, 1), _rows(9, 4, kind)])
+    assert _names(versions) == [["id"], ["id", "kind"]]
+    assert versions[1].valid_from_sequence == f"{8:020}~"
+    assert versions[1].ddl is None
+    column = versions[1].columns[1]
+    assert (column.type, column.nullable) == ("enum('a','b')", False)
+
+
+def test_a_table_that_only_bootstraps_describe_goes_on_with_its_rows() -> None:
+    old, new = DescribedColumn("old", "int"), DescribedColumn("new", "int")
+    versions = fold_schemas([], [_rows(3, 1, old), _rows(9, 4, new)])
+    assert _names(versions) == [["id", "old"], ["id", "old", "new"]]
+    assert len({version.table_uid for version in versions}) == 1
+
+
+def test_a_ddl_tells_only_what_it_does_of_the_table_that_it_describes() -> None:
+    hidden, told = DescribedColumn("hidden", "int"), DescribedColumn("told", "int")
+    created = _event(2, "create table t (id bigint unsigned primary key)")
+    altered = _event(
+        9,
+        "alter table t add column told int",
+        described_before=_schema(5, hidden),
+        described=_schema(8, hidden, told),
+    )
+    versions = fold_schemas([created, altered], [_rows(12, 8, hidden, told)])
+    assert _names(versions) == [["id"], ["id", "told"], ["id", "told", "hidden"]]
+
+
+def test_versions_that_ddls_told_make_no_other() -> None:
+    ddls = [
+        _event(2, "create table t (id bigint unsigned primary key, a int)"),
+        _event(5, "alter table t add column n varchar(9), drop column a"),
+    ]
+    rows = [
+        _rows(3, 1, DescribedColumn("a", "int", length=11)),
+        _rows(7, 4, DescribedColumn("n", "varchar", length=9)),
+    ]
+    assert fold_schemas(ddls, rows) == fold_schemas(ddls)
+
+
+def test_what_a_version_describes_otherwise_is_taken_from_its_first_row_on() -> None:
+    created = _event(2, "create table t (id bigint unsigned primary key, d decimal)")
+    row = _rows(7, 4, DescribedColumn("d", "decimal", length=12, decimal=4))
+    last = fold_schemas([created], [row])[-1]
+    assert last.columns[1].type == "decimal(12,4)"
+    key = DescribedIndex("PRIMARY", ("code",), unique=True, primary=True)
+    code = DescribedColumn("code", "int", nullable=False)
+    rekeyed = DescribedSchema("d", "t", 4, (ID, code), (key,))
+    last = fold_schemas([created], [SeenVersion(f"{7:020}", rekeyed)])[-1]
+    assert (last.key_columns, last.key_changed) == (("code",), True)
 
 
 def test_a_rename_of_a_table_never_seen_begins_under_the_old_name() -> None:

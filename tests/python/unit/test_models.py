@@ -170,7 +170,26 @@ def test_a_column_dropped_and_added_again_does_not_revive_its_values() -> None:
         _version("3", [ID, _column(3, "n", "int")]),
     )
     assert "when held_at <= '2'" in text
-    assert "when held_at > '3'" in text
+    assert "when written_sequence > '3'" in text
+
+
+def test_a_column_that_rows_bring_under_the_name_of_another_has_none_of_its_values() -> (
+    None
+):
+    renamed = _version("2", [ID, _column(2, "m", "int"), _column(3, "o", "int")])
+    dropped = _version("3", [ID, _column(2, "m", "int")])
+    brought = [_column(4, "n", "int"), _column(5, "o", "int"), _column(6, "z", "int")]
+    text = _history(
+        _version("1", [ID, _column(2, "n", "int"), _column(3, "o", "int")]),
+        renamed,
+        dropped,
+        _version("7~", [*dropped["columns"], *brought], ddl_sql=None),
+    )
+    assert "when written_sequence > '2'\n                    then image.`n`" in text
+    assert "when written_sequence > '3'\n                    then image.`o`" in text
+    assert "image.`z` as `z`" in text
+    # It came with rows, and is no event for those before.
+    assert "7~" not in text
 
 
 def test_a_modified_column_keeps_the_type_that_holds_all_its_values() -> None:
@@ -259,7 +278,7 @@ def test_a_column_that_rows_bring_without_a_ddl_is_read_from_each_row() -> None:
     second = _version("1~", [ID, _column(2, "n", "int")], ddl_sql=None)
     third = _version("2~", [ID], ddl_sql=None)
     text = _history(first, second, third)
-    assert "held_at >" not in text
+    assert " > '" not in text
     assert "as `n`" in text
 
 
@@ -405,6 +424,21 @@ def test_a_key_that_changes_in_the_commit_of_its_table_moves_no_rows() -> None:
     )
     arrivals = [each for shape in shapes for each in shape.arrivals]
     assert {each.shape.key_columns[0] for each in arrivals} == {"id"}
+
+
+def test_a_key_of_columns_that_rows_brought_has_no_rows_from_before() -> None:
+    first = _version("1", [ID, _column(2, "a", "int")])
+    brought = [ID, _column(2, "a", "int"), _column(3, "code", "int")]
+    rekeyed = {"ddl_sql": None, "key_changed": True}
+    for key, arrivals in (("code", 0), ("a", 1)):
+        version = _version("6~", brought, **rekeyed, key_columns=[key])
+        past, present = sorted(
+            shapes_from_versions([first, version]), key=lambda shape: not shape.is_past
+        )
+        assert len(present.arrivals) == arrivals
+        assert len(present.unknown_since) == 1 - arrivals
+        # A name that dbt takes.
+        assert model_name(past) == "shop__orders__until_6_"
 
 
 def test_an_exchange_with_a_table_of_the_same_commit_says_it_knows_no_rows() -> None:

@@ -821,12 +821,6 @@ def test_a_type_that_is_not_known_whole_can_not_be_converted() -> None:
     assert "`e`" in str(version.reason)
 
 
-def test_rows_tell_nothing_of_a_table_whose_create_was_seen() -> None:
-    rows = [seen(2, id="int", other="int")]
-    (only,) = fold_schemas(events("CREATE TABLE t (id INT PRIMARY KEY)"), seen=rows)
-    assert names(only) == ["id"]
-
-
 # --- Rows of Kafka Connect, which name all of a type
 
 

@@ -1,0 +1,69 @@
+"""Types as row messages name them, beside those that DDLs told."""
+
+import re
+from typing import Final
+
+from changefold.connect_types import PREFIX, parse_connect_type
+from changefold.mysql_types import MySqlType, parse_mysql_type
+
+__all__ = ["agree", "type_of_row"]
+
+# MariaDB keeps JSON as LONGTEXT and names it so in rows (its manual, "JSON Data Type").
+_ALIASES: Final = {"json": "longtext"}
+
+
+def type_of_row(text: str) -> tuple[str, str | None]:
+    """Return a type that a message names, and the default that goes with it.
+
+    What can not be read after a MySQL type is left out.
+    """
+    if text.startswith(PREFIX):
+        connect_type = parse_connect_type(text)
+        return str(connect_type._replace(default=None)), connect_type.default
+    try:
+        return str(_type(text)), None
+    except ValueError:
+        base = re.match(r"\w+", text)
+        return str(_type(base[0] if base else text)), None
+
+
+def agree(known: str, named: str) -> bool:
+    """Tell whether rows that name a type can be those of a column of another text.
+
+    What only one of the two tells parts no types: a message may leave out parameters
+    and the word UNSIGNED, and a type of Kafka Connect says how a value comes.
+
+    Args:
+        known: Type of the column; '' if it was never seen.
+        named: Type that the rows name.
+    """
+    if known.startswith(PREFIX) or named.startswith(PREFIX):
+        return True
+    if not known:
+        return False
+    told, shown = _type(known), _type(named)
+    return (
+        _base(told) == _base(shown)
+        and told.unsigned >= shown.unsigned
+        and all(
+            None in pair or pair[0] == pair[1]
+            for pair in zip(_meaning(told), _meaning(shown), strict=True)
+        )
+    )
+
+
+def _meaning(mysql_type: MySqlType) -> tuple[object, ...]:
+    """Return the parameters that say what a value is, ``None`` for what is not told.
+
+    The length of a text is none of them.
+    """
+    precision = mysql_type.length if mysql_type.base == "decimal" else None
+    return precision, mysql_type.scale, mysql_type.elements or None
+
+
+def _base(mysql_type: MySqlType) -> str:
+    return _ALIASES.get(mysql_type.base, mysql_type.base)
+
+
+def _type(text: str) -> MySqlType:
+    return parse_mysql_type(text, declared=False)

@@ -1,0 +1,75 @@
+"""The fold of a topic, from JSON to JSON, as the model `table_schemas` calls it."""
+
+import msgspec
+
+from changefold.ddl import DdlStatement
+from changefold.described_schemas import DescribedSchema, SeenSchema, SeenVersion
+from changefold.schemas import DdlEvent, fold_schemas
+
+__all__ = ["fold_table_schemas"]
+
+_schema = msgspec.json.Decoder(DescribedSchema).decode
+
+
+class _Ddl(msgspec.Struct, frozen=True):
+    """A row of the model `ddl_events`; Spark leaves out what is null."""
+
+    sequence: str
+    database: str
+    table: str
+    sql: str
+    statement: str
+    table_schema: str | None = None
+    previous_table_schema: str | None = None
+    is_ignored: bool = False
+
+    def event(self) -> DdlEvent:
+        after, before = self.table_schema, self.previous_table_schema
+        described_before = None if before is None else _schema(before)
+        return DdlEvent(
+            sequence=self.sequence,
+            database=self.database,
+            table=self.table,
+            sql=self.sql,
+            source_database=None
+            if described_before is None
+            else described_before.database,
+            statement=DdlStatement.from_json(self.statement),
+            described=None if after is None else _schema(after),
+            described_before=described_before,
+            is_ignored=self.is_ignored,
+        )
+
+
+class _Version(msgspec.Struct, frozen=True):
+    """A row of the model `schema_versions` that is described and has changes."""
+
+    table_schema: str
+    first_sequence: str
+
+
+def fold_table_schemas(
+    ddl_events: str | None, described: str | None, seen: str | None
+) -> str:
+    """Fold the DDLs of a topic and what its rows tell.
+
+    Args:
+        ddl_events: JSON array of the DDLs; ``None`` for none.
+        described: JSON array of the described versions that rows name.
+        seen: JSON array of `SeenSchema`.
+
+    Returns:
+        JSON array of the versions of all tables, see `TableVersion`.
+
+    Raises:
+        msgspec.ValidationError: If a text is not of that form.
+    """
+    events = msgspec.json.decode(ddl_events or "[]", type=list[_Ddl])
+    versions = (
+        SeenVersion(version.first_sequence, schema)
+        for version in msgspec.json.decode(described or "[]", type=list[_Version])
+        if (schema := _schema(version.table_schema)).has_types
+    )
+    rows = msgspec.json.decode(seen or "[]", type=list[SeenSchema])
+    folded = fold_schemas((event.event() for event in events), [*versions, *rows])
+    return msgspec.json.encode(folded).decode()
