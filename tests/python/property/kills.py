@@ -1,8 +1,9 @@
-"""Kills a run of dbt at a random moment, as a power failure would."""
+"""Runs of dbt that end badly: killed, on a full disk, or beside another one."""
 
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from histories import happens
+
+from dbt.adapters.sparksession.build_lock import NAME
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +25,25 @@ LONGEST_SECONDS: Final = 30
 MOST_FILES: Final = 250
 """That it writes into the warehouse."""
 
+SLOWEST_SECONDS: Final = 300
+"""That a run may take on a busy machine."""
+
 _DBT: Final = "from dbt.cli.main import cli; cli()"
+_WITH_LIMIT: Final = (
+    "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({0}, {0})); " + _DBT
+)
+
+
+def start(project: Path, program: str = _DBT) -> subprocess.Popen[bytes]:
+    """Start a run on a project, in a process group of its own."""
+    return subprocess.Popen(  # noqa: S603 - dbt, in this Python
+        [sys.executable, "-c", program, "run", "--quiet", "--project-dir", "."],
+        cwd=project,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
 
 
 @dataclass
@@ -50,14 +71,7 @@ class Killer:
         warehouse = project / "warehouse"
         before = _count_files(warehouse)
         begun = time.monotonic()
-        with subprocess.Popen(  # noqa: S603 - dbt, in this Python
-            [sys.executable, "-c", _DBT, "run", "--quiet", "--project-dir", "."],
-            cwd=project,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        ) as process:
+        with start(project) as process:
             while process.poll() is None:
                 elapsed = time.monotonic() - begun
                 written = _count_files(warehouse) - before
@@ -67,6 +81,69 @@ class Killer:
                     return
                 time.sleep(0.005)
         self.kills.append(f"not killed, it ended with {process.returncode}")
+
+
+@dataclass
+class FullDisk:
+    """Starts runs that can write no file beyond a size, as if the disk were full.
+
+    Attributes:
+        random: Makes the choices.
+        failures: What was done, a sentence each.
+    """
+
+    random: Random
+    failures: list[str] = field(default_factory=list)
+
+    def __call__(self, project: Path) -> None:
+        """Start a run on a project, and wait until it has failed."""
+        most = self.random.choice((2_000, 9_000, 30_000, 60_000))
+        with start(project, _WITH_LIMIT.format(most)) as process:
+            if process.wait(timeout=SLOWEST_SECONDS) != 0:
+                self.failures.append(f"at {most} bytes of a file")
+
+
+@dataclass
+class Rival:
+    """Starts a run and, while it goes on, one that does not wait for it.
+
+    Attributes:
+        refusals: What the second one said.
+    """
+
+    refusals: list[str] = field(default_factory=list)
+    _runs: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def __call__(self, project: Path) -> None:
+        """Leave a run on a project behind that has the lock."""
+        process = start(project)
+        self._runs.append(process)
+        lock = project / "warehouse" / NAME
+        deadline = time.monotonic() + SLOWEST_SECONDS
+        while str(process.pid) not in _text(lock):
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise AssertionError(f"Expected a run, it ended: {process.returncode}")
+            time.sleep(0.05)
+        second = subprocess.run(  # noqa: S603 - dbt, in this Python
+            [
+                *(sys.executable, "-c", _DBT, "run", "--project-dir", "."),
+                *("--vars", "lock_wait_seconds: 0"),
+            ],
+            cwd=project,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            capture_output=True,
+            check=False,
+            text=True,
+        )
+        self.refusals += re.findall(r"process \d+ on", second.stdout)
+
+    def wait(self) -> list[int]:
+        """Return what the first ones ended with."""
+        return [process.wait(timeout=SLOWEST_SECONDS) for process in self._runs]
+
+
+def _text(path: Path) -> str:
+    return path.read_text("utf-8") if path.exists() else ""
 
 
 def _count_files(folder: Path) -> int:

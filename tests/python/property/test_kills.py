@@ -1,4 +1,4 @@
-"""The tables equal the source, however often the builds were killed.
+"""The tables equal the source, however builds have ended before.
 
 ``CHANGEFOLD_KILL_SEEDS=30`` tries thirty random histories, each of another seed;
 ``CHANGEFOLD_KILL_SEED=7`` the one of a failure.
@@ -6,13 +6,15 @@
 
 import io
 import os
+from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Final
 
 import pytest
 from deliveries import deliver, draw_settings, write_corpus
 from histories import draw_source, seeded
-from kills import Killer
+from kills import FullDisk, Killer, Rival
 from rich.console import Console
 
 from changefold_tools.verify import Recording, verify
@@ -30,19 +32,44 @@ def test_killed_builds_leave_what_the_next_one_makes_right(
     tmp_path: Path, seed: int
 ) -> None:
     random = seeded(f"kills/{seed}")
+    killer = Killer(random)
+    report = differences(tmp_path, random, random.randint(1, 2), killer)
+    assert not report, f"CHANGEFOLD_KILL_SEED={seed}, kills: {killer.kills}\n{report}"
+
+
+def test_builds_that_found_the_disk_full_leave_what_the_next_one_makes_right(
+    tmp_path: Path,
+) -> None:
+    random = seeded("full disk")
+    disk = FullDisk(random)
+    report = differences(tmp_path, random, 1, disk)
+    assert not report, f"{disk.failures}\n{report}"
+    assert disk.failures
+
+
+def test_of_two_builds_at_once_one_waits_or_stops_with_a_sentence(
+    tmp_path: Path,
+) -> None:
+    rival = Rival()
+    report = differences(tmp_path, seeded("rival"), 1, rival)
+    assert not report
+    assert rival.wait() == [0] * len(rival.refusals)
+    assert rival.refusals
+
+
+def differences(
+    folder: Path, random: Random, runs: int, before_run: Callable[[Path], None]
+) -> str:
+    """Return where the tables of a random history are not the source's."""
     source = draw_source(random, 10)
     delivery = deliver(random, source, draw_settings(random))
-    write_corpus(tmp_path, source, delivery)
-    recording = Recording(tmp_path, delivery.settings.protocol)
-    report, killer = io.StringIO(), Killer(random)
+    write_corpus(folder, source, delivery)
+    report = io.StringIO()
     is_equal = verify(
-        recording,
+        Recording(folder, delivery.settings.protocol),
         PROJECT,
-        runs=random.randint(1, 2),
-        before_run=killer,
+        runs=runs,
+        before_run=before_run,
         console=Console(file=report, width=120),
     )
-    assert is_equal, (
-        f"CHANGEFOLD_KILL_SEED={seed}, {delivery.settings}, kills: {killer.kills}\n"
-        f"{report.getvalue()}"
-    )
+    return "" if is_equal else f"{delivery.settings}\n{report.getvalue()}"
