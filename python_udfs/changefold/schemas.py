@@ -1553,9 +1553,7 @@ def _fill(table: _Table, action: CreateTable) -> None:
     table.charset, table.collation = action.charset, action.collation
     table.partitioning = action.partitioning
     for column in action.columns:
-        definition = _with_table_defaults(table, column)
-        table.columns.append(_schema_column(definition, table.next_column_id))
-        table.next_column_id += 1
+        table.add(_schema_column(_with_table_defaults(table, column), 0))
     # TiDB numbers the keys of the table first and then those written with a column.
     for key in action.keys:
         table.add_key(key)
@@ -1626,13 +1624,13 @@ def _add_column(change: _Change, action: AddColumn, sequence: str) -> None:
         change.unknown(f"Column `{definition.name}` was there when it was added")
         return
     value, accuracy = _original_default(definition, sequence)
-    column = msgspec.structs.replace(
-        _schema_column(definition, table.next_column_id),
-        original_default=value,
-        original_default_accuracy=accuracy,
+    column = table.add(
+        msgspec.structs.replace(
+            _schema_column(definition, 0),
+            original_default=value,
+            original_default_accuracy=accuracy,
+        )
     )
-    table.next_column_id += 1
-    table.columns.append(column)
     if action.first or action.after is not None:
         _move(change, column.column_id, first=action.first, after=action.after)
     _add_inline_keys(table, definition)
@@ -1659,9 +1657,7 @@ def _named_column(change: _Change, name: str) -> SchemaColumn | None:
     if column is None and table.is_complete and not table.has_other_columns:
         change.unknown(f"Column `{name}` is not among the known ones")
     elif column is None:
-        column = SchemaColumn(table.next_column_id, name, "")
-        table.next_column_id += 1
-        table.columns.append(column)
+        column = table.add(SchemaColumn(0, name, ""))
     return column
 
 
