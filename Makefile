@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 export DBT_SEND_ANONYMOUS_USAGE_STATS = false
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo build models models-check docs test unit property golden \
-        lint format types verify chaos fuzz bench-parse bench-memory bench-models clean
+.PHONY: help setup demo build models models-check docs test unit property property-long \
+        golden lint format types verify chaos fuzz bench-parse bench-memory bench-models clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -49,6 +49,9 @@ unit: setup ## Tests without Spark
 
 property: setup ## Random histories through the whole pipeline
 	$(BIN)/pytest tests/python/property
+
+property-long: setup ## The same with a thousand histories and a seed of its own
+	CHANGEFOLD_PROPERTY_EXAMPLES=10 $(BIN)/pytest tests/python/property/test_exactness.py
 
 golden: setup ## Recorded topics against the source's own outcome
 	$(BIN)/pytest tests/python/integration

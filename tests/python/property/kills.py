@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -105,24 +104,25 @@ class FullDisk:
 
 @dataclass
 class Rival:
-    """Starts a run and, while it goes on, one that does not wait for it.
+    """Starts a run and, while it goes on, one that does not wait for it. Does so once.
 
     Attributes:
-        refusals: What the second one said.
+        refusal: What the second one said.
     """
 
-    refusals: list[str] = field(default_factory=list)
-    _runs: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    refusal: str = ""
+    _first: subprocess.Popen[bytes] | None = None
 
     def __call__(self, project: Path) -> None:
         """Leave a run on a project behind that has the lock."""
-        process = start(project)
-        self._runs.append(process)
+        if self._first is not None:
+            return
+        self._first = start(project)
         lock = project / "warehouse" / NAME
         deadline = time.monotonic() + SLOWEST_SECONDS
-        while str(process.pid) not in _text(lock):
-            if process.poll() is not None or time.monotonic() > deadline:
-                raise AssertionError(f"Expected a run, it ended: {process.returncode}")
+        while str(self._first.pid) not in _text(lock):
+            if self._first.poll() is not None or time.monotonic() > deadline:
+                raise AssertionError("Expected a run that takes the lock, got none")
             time.sleep(0.05)
         second = subprocess.run(  # noqa: S603 - dbt, in this Python
             [
@@ -135,11 +135,12 @@ class Rival:
             check=False,
             text=True,
         )
-        self.refusals += re.findall(r"process \d+ on", second.stdout)
+        self.refusal = " ".join(second.stdout.split())
 
-    def wait(self) -> list[int]:
-        """Return what the first ones ended with."""
-        return [process.wait(timeout=SLOWEST_SECONDS) for process in self._runs]
+    def wait(self) -> tuple[int, int]:
+        """Return the process of the first one, and what it ended with."""
+        assert self._first is not None
+        return self._first.pid, self._first.wait(timeout=SLOWEST_SECONDS)
 
 
 def _text(path: Path) -> str:
