@@ -93,12 +93,14 @@ def write_models(
     """
     ledger_path = project / LEDGER
     ledger: dict[str, str] = (
-        json.loads(ledger_path.read_text()) if ledger_path.exists() else {}
+        json.loads(ledger_path.read_text(encoding="utf-8"))
+        if ledger_path.exists()
+        else {}
     )
     outcome = Outcome()
     for path, text in files.items():
         target = project / path
-        current = target.read_text() if target.exists() else None
+        current = target.read_text(encoding="utf-8") if target.exists() else None
         if current == text:
             outcome.unchanged.append(path)
         elif current is not None and ledger.get(path) != _digest(current):
@@ -115,13 +117,13 @@ def write_models(
             outcome.written.append(path)
             if not check:
                 target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_text(text)
+                target.write_text(text, encoding="utf-8")
         ledger[path] = _digest(text)
     for path in sorted(ledger.keys() - files.keys()) if are_all else ():
         target = project / path
         if not target.exists():
             del ledger[path]
-        elif ledger[path] != _digest(target.read_text()):
+        elif ledger[path] != _digest(target.read_text(encoding="utf-8")):
             outcome.orphaned.append(path)
         else:
             outcome.removed.append(path)
@@ -130,7 +132,7 @@ def write_models(
                 del ledger[path]
     if not check:
         ledger_path.write_text(
-            json.dumps(dict(sorted(ledger.items())), indent=1) + "\n"
+            json.dumps(dict(sorted(ledger.items())), indent=1) + "\n", encoding="utf-8"
         )
     return outcome
 

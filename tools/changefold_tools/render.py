@@ -1,7 +1,6 @@
 """Text of the generated models: two SQL files and a yml for each source table.
 
-Names come from a topic, so nothing here trusts them: in SQL they stand between
-backquotes, in Jinja in string literals, in yml they are written by a YAML library.
+Names come from a topic, so nothing here trusts them: `inert` writes them.
 """
 
 from __future__ import annotations
@@ -15,6 +14,13 @@ import yaml
 from changefold.column_types import common_type
 from changefold.connect_types import ConnectType
 from changefold.mysql_types import MySqlType
+from changefold_tools.inert import (
+    comment_line,
+    jinja_text,
+    markdown,
+    sql_name,
+    yml_text,
+)
 
 if TYPE_CHECKING:
     from changefold.column_types import SourceType, TypeSeed
@@ -77,45 +83,47 @@ def _slug(name: str) -> str:
     return f"{slug[:40]}_{digest}".lstrip("_") if slug else f"t_{digest}"
 
 
-def _sql_name(name: str) -> str:
-    """A column's name in the text of a model: quoted, and inert for Jinja."""
-    if re.search(r"[{}\\\n\r]|#", name):
-        return "{{ quoted(" + _jinja_text(name) + ") }}"
-    return "`" + name.replace("`", "``") + "`"
-
-
-def _jinja_text(text: str) -> str:
-    """A string literal of Jinja."""
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    escaped = escaped.replace("\n", "\\n").replace("\r", "\\r")
-    # Braces in a Jinja string are harmless, but dbt's scanner stops at them.
-    return "'" + escaped.replace("{", "\\x7b").replace("}", "\\x7d") + "'"
-
-
 def _jinja_value(value: str | int | tuple[str, ...]) -> str:
     """An argument of a macro: a text, a number or a list of texts."""
     if isinstance(value, tuple):
-        return "[" + ", ".join(map(_jinja_text, value)) + "]"
-    return _jinja_text(value) if isinstance(value, str) else str(value)
+        return "[" + ", ".join(map(jinja_text, value)) + "]"
+    return jinja_text(value) if isinstance(value, str) else str(value)
 
 
 def _jinja_list(texts: list[str], indent: int) -> str:
-    if not texts:
+    return _lines([jinja_text(text) for text in texts], indent)
+
+
+def _moments(sequences: list[str], indent: int) -> str:
+    return _lines([_moment(sequence) for sequence in sequences], indent)
+
+
+def _lines(literals: list[str], indent: int) -> str:
+    if not literals:
         return "[]"
-    inner = ",\n".join(" " * (indent + 4) + _jinja_text(text) for text in texts)
+    inner = ",\n".join(" " * (indent + 4) + literal for literal in literals)
     return "[\n" + inner + ",\n" + " " * indent + "]"
+
+
+def _moment(sequence: str) -> str:
+    """The moment of a DDL: this project made it, so it has no character to escape.
+
+    It is found in the model's code, by the macro `ddls_in`.
+    """
+    return f"'{sequence}'"
 
 
 def _jinja_names(names: list[TableName], indent: int) -> str:
     """Names over time, as the macro `names_of_table` returns them."""
     entries = []
     for name in names:
-        parts = {"database": name.database, "table": name.table}
-        parts |= {"since": name.since} if name.since else {}
-        parts |= {"until": name.until} if name.until else {}
-        shown = ", ".join(
-            f"'{key}': {_jinja_text(part)}" for key, part in parts.items()
-        )
+        parts = {
+            "database": jinja_text(name.database),
+            "table": jinja_text(name.table),
+        }
+        parts |= {"since": _moment(name.since)} if name.since else {}
+        parts |= {"until": _moment(name.until)} if name.until else {}
+        shown = ", ".join(f"'{key}': {part}" for key, part in parts.items())
         entries.append(" " * (indent + 4) + f"{{{shown}}},\n")
     return "[\n" + "".join(entries) + " " * indent + "]"
 
@@ -123,10 +131,10 @@ def _jinja_names(names: list[TableName], indent: int) -> str:
 def _arrival_lines(arrival: Arrival, relation: str) -> str:
     """An entry of the argument `arrivals` of the macro `row_images`."""
     columns = _jinja_list(list(arrival.shape.columns), 16)
-    where = "none" if arrival.condition is None else _jinja_text(arrival.condition)
+    where = "none" if arrival.condition is None else jinja_text(arrival.condition)
     return (
         "            {\n"
-        f"                'at': {_jinja_text(arrival.at)},\n"
+        f"                'at': {_moment(arrival.at)},\n"
         f"                'relation': '{relation}',\n"
         f"                'columns': {columns},\n"
         f"                'where': {where},\n"
@@ -150,11 +158,11 @@ def _default(text: str, source_type: SourceType) -> str:
         kind = "bytes" if source_type.is_binary else source_type.base
         if source_type.elements:
             members = _jinja_value(source_type.elements)
-            return f"{{{{ default_text({_jinja_text(text)}, '{kind}', {members}) }}}}"
+            return f"{{{{ default_text({jinja_text(text)}, '{kind}', {members}) }}}}"
         if kind in {"bytes", "timestamp", "bit"}:
-            return f"{{{{ default_text({_jinja_text(text)}, '{kind}') }}}}"
+            return f"{{{{ default_text({jinja_text(text)}, '{kind}') }}}}"
     # That of another type has one form, or came in a message.
-    return f"{{{{ sql_text({_jinja_text(text)}) }}}}"
+    return f"{{{{ sql_text({jinja_text(text)}) }}}}"
 
 
 def _call_lines(function: str, arguments: list[str]) -> str:
@@ -208,7 +216,7 @@ class TableModels:
     def origin(self) -> str:
         """Name of the source table, for a comment."""
         text = f"{self.shape.database}.{self.shape.table}"
-        return re.sub(r"[^\w.$ -]", "?", text)
+        return comment_line(text)
 
     @property
     def _is_plain(self) -> bool:
@@ -227,9 +235,9 @@ class TableModels:
             HEADER.format(origin=self.origin),
             (
                 "{{ config(\n"
-                f"    topic={_jinja_text(shape.topic)},\n"
-                f"    source_database={_jinja_text(shape.database)},\n"
-                f"    source_table={_jinja_text(shape.table)},\n"
+                f"    topic={jinja_text(shape.topic)},\n"
+                f"    source_database={jinja_text(shape.database)},\n"
+                f"    source_table={jinja_text(shape.table)},\n"
                 f"    key_columns={_jinja_list(shape.key_columns or COPY_KEY, 4)},\n"
                 f"{self._names()}"
                 "    partition_by=['is_current'],\n"
@@ -291,7 +299,7 @@ class TableModels:
 
     def _ended_at(self) -> str:
         """The DDLs that end every row: those that dbt finds, and the model's own."""
-        known = _jinja_list(self.shape.ended_at, 8)
+        known = _moments(self.shape.ended_at, 8)
         return f"ended_at() + {known}" if self.shape.ended_at else "ended_at()"
 
     def _names(self) -> str:
@@ -379,22 +387,22 @@ class TableModels:
             lines.append("        renames={")
             for name, names in renames.items():
                 steps = ", ".join(
-                    f"({_jinja_text(since or '')}, {_jinja_text(old)})"
+                    f"({_moment(since or '')}, {jinja_text(old)})"
                     for since, old in names
                 )
-                lines.append(f"            {_jinja_text(name)}: [{steps}],")
+                lines.append(f"            {jinja_text(name)}: [{steps}],")
             lines.append("        },")
         if shape.rewritten_at and keys:
-            lines.append(f"        rewritten_at={_jinja_list(shape.rewritten_at, 8)},")
+            lines.append(f"        rewritten_at={_moments(shape.rewritten_at, 8)},")
         if prefix:
-            lines.append(f"        ended_at={_jinja_list(shape.ended_at, 8)},")
+            lines.append(f"        ended_at={_moments(shape.ended_at, 8)},")
         elif keys:
             lines.append(f"        ended_at={self._ended_at()},")
             lines.append("        snapshots=snapshots_of_table(),")
         if shape.ended_where and keys:
             lines.append("        ended_where=[")
             lines += [
-                f"            ({_jinja_text(at)}, {_jinja_text(condition)}),"
+                f"            ({_moment(at)}, {jinja_text(condition)}),"
                 for at, condition in shape.ended_where
             ]
             lines.append("        ],")
@@ -409,7 +417,7 @@ class TableModels:
         if self._is_plain:
             return f"{prefix}images as (\n\n    {call}\n\n),\n\n"
         columns = ",\n".join(
-            _indented(f"{self._text_over_time(name)} as {_sql_name(name)}", 12)
+            _indented(f"{self._text_over_time(name)} as {sql_name(name)}", 12)
             for name in self.shape.columns
         )
         return (
@@ -443,7 +451,7 @@ class TableModels:
 
     def _arm(self, name: str, life: Incarnation) -> tuple[list[str], str]:
         """When one life of a column held, and its text then."""
-        text = "image." + _sql_name(name)
+        text = "image." + sql_name(name)
         if life.added_at is not None and life.default is not None:
             default = _default(life.default, life.types[0][1])
             text = _call_lines(
@@ -454,8 +462,8 @@ class TableModels:
                 "{{ function('convert_mysql_value') }}",
                 [
                     text,
-                    f"{{{{ sql_text({_jinja_text(str(old))}) }}}}",
-                    f"{{{{ sql_text({_jinja_text(str(new))}) }}}}",
+                    f"{{{{ sql_text({jinja_text(str(old))}) }}}}",
+                    f"{{{{ sql_text({jinja_text(str(new))}) }}}}",
                     "'{{ wire_form() }}'",
                 ],
             )
@@ -477,7 +485,7 @@ class TableModels:
         texts = [name for name in self._omissible if self.types[name] == "string"]
         bytes_ = [name for name in self._omissible if name not in texts]
         keys = ",\n".join(
-            _indented(f"{self._value(name)} as {_sql_name(name)}", 12)
+            _indented(f"{self._value(name)} as {sql_name(name)}", 12)
             for name in self.shape.key_columns
         )
         return (
@@ -503,12 +511,11 @@ class TableModels:
 
     def _typed(self) -> str:
         columns = ",\n".join(
-            _indented(f"{self._value(name)} as {_sql_name(name)}", 12)
+            _indented(f"{self._value(name)} as {sql_name(name)}", 12)
             for name in self.shape.columns
         )
         count = (
-            "{{ shape_count('held_at', "
-            f"{_jinja_list(self.shape.reshaped_at, 12)}) }}}}"
+            f"{{{{ shape_count('held_at', {_moments(self.shape.reshaped_at, 12)}) }}}}"
             if self.shape.reshaped_at
             else "0"
         )
@@ -549,7 +556,7 @@ class TableModels:
     def _call(self, name: str, column_type: SourceType, kept: str) -> str:
         own = self._seed.column_type(column_type)
         macro, others = own.call(self.shape.topic, kept)
-        arguments = [_jinja_text(_image(name)), *map(_jinja_value, others)]
+        arguments = [jinja_text(_image(name)), *map(_jinja_value, others)]
         call = f"{{{{ {macro}({', '.join(arguments)}) }}}}"
         is_hex = macro == "mysql_bytes" and kept == "string"
         return f"hex({call})" if is_hex else call
@@ -560,7 +567,7 @@ class TableModels:
         """Return the text of the current model."""
         columns = []
         for name in self.shape.live:
-            shown = _sql_name(name)
+            shown = sql_name(name)
             if self.types[name] != self.live_types[name]:
                 shown = f"cast({shown} as {self.live_types[name]}) as {shown}"
             columns.append(shown)
@@ -594,10 +601,10 @@ class TableModels:
             form = self._seed.column_type(life.type).form
             entries.append(
                 {
-                    "name": name,
+                    "name": yml_text(name),
                     "quote": True,
                     "data_type": types[name],
-                    "description": _inert(
+                    "description": _description(
                         f"{comment}{life.type} at the source, kept as {form}.{gone}"
                     ),
                 }
@@ -629,14 +636,15 @@ class TableModels:
             for name, kept in own.items()
         ]
         unknown = {
-            since: _inert(reason) for since, reason in self.shape.unknown_since.items()
+            since: yml_text(reason)
+            for since, reason in self.shape.unknown_since.items()
         }
         meta = {"config": {"meta": {"needs_snapshot": unknown}}} if unknown else {}
         return _dump(
             {
                 "name": f"scd2_{self.name}",
                 **meta,
-                "description": _inert(
+                "description": _description(
                     f"One row per version of a row of {self.shape.database}."
                     f"{self.shape.table}, told apart by {', '.join(keys)}. Versions of a "
                     "key do not overlap; at most one is open; a deleted row has none."
@@ -646,7 +654,7 @@ class TableModels:
                     {
                         "history_is_consistent": {
                             "arguments": {
-                                "key_columns": [_inert(name) for name in keys]
+                                "key_columns": [yml_text(name) for name in keys]
                             }
                         }
                     },
@@ -669,7 +677,7 @@ class TableModels:
         return _dump(
             {
                 "name": f"cur_{self.name}",
-                "description": _inert(
+                "description": _description(
                     f"One row per row of {self.shape.database}.{self.shape.table} as of "
                     f"the cut, told apart by {keys}: the open versions of its history."
                     + self._notes()
@@ -683,8 +691,8 @@ def table_rows(tables: list[TableModels]) -> dict[str, str]:
     """Return the model that counts the rows of all generated tables, and its yml."""
     selects = [
         "    select\n"
-        f"        {{{{ sql_text({_jinja_text(table.shape.database)}) }}}} as source_database,\n"
-        f"        {{{{ sql_text({_jinja_text(table.shape.table)}) }}}} as source_table,\n"
+        f"        {{{{ sql_text({jinja_text(table.shape.database)}) }}}} as source_database,\n"
+        f"        {{{{ sql_text({jinja_text(table.shape.table)}) }}}} as source_table,\n"
         "        count_if(is_current) as current_rows,\n"
         "        count(*) as versions,\n"
         "        count(_cdc_conversion_failures) as conversion_failures\n"
@@ -719,11 +727,8 @@ def table_rows(tables: list[TableModels]) -> dict[str, str]:
     return {"current/table_rows.sql": sql, "current/table_rows.yml": yml}
 
 
-def _inert(text: str) -> str:
-    """A text that dbt's Jinja shows as it is."""
-    if "{" not in text:
-        return text
-    return "{% raw %}" + text.replace("{% endraw", "{ % endraw") + "{% endraw %}"
+def _description(text: str) -> str:
+    return yml_text(markdown(text))
 
 
 def _dump(model: dict[str, Any]) -> str:
