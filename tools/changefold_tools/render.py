@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any, Final
 
 import yaml
@@ -14,6 +15,7 @@ import yaml
 from changefold.column_types import common_type
 from changefold.connect_types import ConnectType
 from changefold.mysql_types import MySqlType
+from changefold_tools.column_names import COPY_COLUMN, VERSION_COLUMNS
 from changefold_tools.inert import (
     comment_line,
     jinja_text,
@@ -23,6 +25,8 @@ from changefold_tools.inert import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
     from changefold.column_types import SourceType, TypeSeed
     from changefold_tools.shapes import Arrival, Incarnation, TableName, TableShape
 
@@ -30,23 +34,6 @@ HEADER: Final = (
     "-- Written by `make models` from the schema of {origin}. Edit it if you must:\n"
     "-- the next `make models` shows the difference and leaves the file as it is.\n"
 )
-
-VERSION_COLUMNS: Final = {
-    "valid_from": "timestamp",
-    "valid_to": "timestamp",
-    "is_current": "boolean",
-    "_cdc_valid_from_sequence": "string",
-    "_cdc_valid_to_sequence": "string",
-    "_cdc_op": "string",
-    "_cdc_commit_ts": "bigint",
-    "_cdc_batch_id": "bigint",
-    "_cdc_conversion_failures": "map<string,string>",
-    "_cdc_row_hash": "string",
-}
-"""Columns of a history table beside the source's own, with their types."""
-
-COPY_COLUMN: Final = {"_cdc_copy": "bigint"}
-"""Column of a table without a key, beside the source's own."""
 
 COPY_KEY: Final = ["_cdc_row_hash", "_cdc_copy"]
 """What identifies a row of such a table."""
@@ -58,21 +45,71 @@ CURRENT_COLUMNS: Final = ("_cdc_op", "_cdc_commit_ts", "_cdc_conversion_failures
 """Those of them that a current table has too."""
 
 
-class ReservedNameError(ValueError):
-    """A source column bears a name that a history table needs itself."""
+def model_names(
+    shapes: Sequence[TableShape], present: Callable[[str], str]
+) -> list[str]:
+    """Return the part of the models' names that stands for each source table.
+
+    Two tables may want one name: in two topics, or by their hashes. The one whose model
+    is there already keeps it, else the first has it; the other gets a longer one, which
+    then is its own.
+
+    Args:
+        shapes: Of all tables.
+        present: Gives the text of the present history model of a name, empty without one.
+    """
+    found: dict[int, str] = {}
+    for place, shape in enumerate(shapes):
+        own = identity_lines(shape)
+        held = (
+            name for name in islice(_wanted_names(shape), 2) if own in present(name)
+        )
+        name = next(held, "")
+        if name and name not in found.values():
+            found[place] = name
+    taken = set(found.values())
+    for place, shape in enumerate(shapes):
+        if place not in found:
+            found[place] = next(n for n in _wanted_names(shape) if n not in taken)
+            taken.add(found[place])
+    return [found[place] for place in range(len(shapes))]
+
+
+def _wanted_names(shape: TableShape) -> Iterator[str]:
+    name = model_name(shape)
+    yield name
+    until = str(shape.names[-1].until) if shape.is_past else ""
+    for number in count():
+        identity = (shape.topic, shape.database, shape.table, until, str(number))
+        digest = hashlib.sha256("\0".join(identity).encode()).hexdigest()
+        yield f"{name}_{digest[:12]}"
+
+
+def identity_lines(shape: TableShape) -> str:
+    """Return the lines of a history model that tell which table it is of."""
+    return (
+        f"    topic={jinja_text(shape.topic)},\n"
+        f"    source_database={jinja_text(shape.database)},\n"
+        f"    source_table={jinja_text(shape.table)},\n"
+    )
 
 
 def model_name(shape: TableShape) -> str:
-    """Return the part of a model's name that stands for a source table.
+    """Return the name that a source table's models have, if no other table wants it.
 
     A name of lower-case letters, digits and single underscores stays; any other gets
-    a short hash, so that two names never give one file.
+    a short hash.
     """
     name = f"{_slug(shape.database)}__{_slug(shape.table)}"
     if shape.is_past:
         # Its DROP, as a moment that no other table of the name can share.
         name += "__until_" + re.sub(r"[^a-z0-9.]+", "_", str(shape.names[-1].until))
     return name
+
+
+def model_folder(shape: TableShape) -> str:
+    """Return the folder of a table's models."""
+    return _slug(shape.database)
 
 
 def _slug(name: str) -> str:
@@ -174,18 +211,10 @@ def _call_lines(function: str, arguments: list[str]) -> str:
 class TableModels:
     """The files of one source table."""
 
-    def __init__(self, shape: TableShape, seed: TypeSeed) -> None:
+    def __init__(self, shape: TableShape, seed: TypeSeed, name: str = "") -> None:
         self.shape = shape
         self._seed = seed
-        self.name = model_name(shape)
-        reserved = VERSION_COLUMNS | COPY_COLUMN
-        clash = [name for name in shape.columns if name.lower() in reserved]
-        if clash:
-            raise ReservedNameError(
-                f"Table {shape.database}.{shape.table}: its column `{clash[0]}` has the "
-                "name of a column that a history table needs itself. Rename it upstream "
-                "or leave the table out with the option --exclude."
-            )
+        self.name = name or model_name(shape)
         self.types = {name: self._type(lives) for name, lives in shape.columns.items()}
         self.live_types = {
             name: seed.column_type(shape.columns[name][-1].type).spark_type
@@ -195,7 +224,7 @@ class TableModels:
     @property
     def files(self) -> dict[str, str]:
         """Path below ``models/`` -> text."""
-        folder = _slug(self.shape.database)
+        folder = model_folder(self.shape)
         return {
             f"history/{folder}/scd2_{self.name}.sql": self.history(),
             f"history/{folder}/scd2_{self.name}.yml": self.history_yml(),
@@ -235,11 +264,9 @@ class TableModels:
             HEADER.format(origin=self.origin),
             (
                 "{{ config(\n"
-                f"    topic={jinja_text(shape.topic)},\n"
-                f"    source_database={jinja_text(shape.database)},\n"
-                f"    source_table={jinja_text(shape.table)},\n"
+                f"{identity_lines(shape)}"
                 f"    key_columns={_jinja_list(shape.key_columns or COPY_KEY, 4)},\n"
-                f"{self._names()}"
+                f"{self._names()}{self._source_names(4)}"
                 "    partition_by=['is_current'],\n"
                 ") }}\n\n"
                 "with\n\n"
@@ -307,6 +334,15 @@ class TableModels:
         if not self.shape.names:
             return ""
         return f"    names_over_time={_jinja_names(self.shape.names, 4)},\n"
+
+    def _source_names(self, indent: int) -> str:
+        """Names of columns at the source, where they differ, as an argument."""
+        entries = "".join(
+            f"{' ' * (indent + 4)}{jinja_text(kept)}: {jinja_text(name)},\n"
+            for kept, name in self.shape.source_names.items()
+        )
+        start, end = " " * indent + "source_names={\n", " " * indent + "},\n"
+        return start + entries + end if entries else ""
 
     @property
     def _fallible(self) -> list[str]:
@@ -394,6 +430,8 @@ class TableModels:
             lines.append("        },")
         if shape.rewritten_at and keys:
             lines.append(f"        rewritten_at={_moments(shape.rewritten_at, 8)},")
+        if prefix and shape.source_names:
+            lines.append(self._source_names(8).rstrip())
         if prefix:
             lines.append(f"        ended_at={_moments(shape.ended_at, 8)},")
         elif keys:
@@ -597,6 +635,8 @@ class TableModels:
         for name in names:
             life = self.shape.columns[name][-1]
             comment = f"{life.comment.rstrip('.')}. " if life.comment else ""
+            source = self.shape.source_names.get(name)
+            named = "" if source is None else f"{source}, "
             gone = " Dropped at the source; null since." if life.dropped_at else ""
             form = self._seed.column_type(life.type).form
             entries.append(
@@ -605,7 +645,7 @@ class TableModels:
                     "quote": True,
                     "data_type": types[name],
                     "description": _description(
-                        f"{comment}{life.type} at the source, kept as {form}.{gone}"
+                        f"{comment}{named}{life.type} at the source, kept as {form}.{gone}"
                     ),
                 }
             )

@@ -12,7 +12,7 @@ from changefold import mysql_types
 from changefold.column_types import TypeSeed, common_type
 from changefold.mysql_types import parse_mysql_type
 from changefold_tools.models import write_models
-from changefold_tools.render import ReservedNameError, TableModels, model_name
+from changefold_tools.render import TableModels, model_name
 from changefold_tools.shapes import (
     TableShape,
     parse_type,
@@ -276,19 +276,8 @@ def test_a_type_that_changes_without_a_ddl_holds_from_its_first_row_on() -> None
     assert "when held_at > '1~'" in text
 
 
-def test_two_names_that_differ_only_in_odd_characters_get_two_files() -> None:
-    names = {model_name(_bare(name)) for name in ("a b", "a_b", "a-b", "A_b", "Ä")}
-    assert len(names) == 5
-
-
 def test_a_plain_name_keeps_its_file_name() -> None:
     assert model_name(_bare("order_items")) == "shop__order_items"
-
-
-def test_a_column_with_a_name_of_ours_is_refused_by_name() -> None:
-    shape = _seen("t", [ID, _column(2, "valid_from", "int")])
-    with pytest.raises(ReservedNameError, match="`valid_from`"):
-        TableModels(shape, SEED)
 
 
 def test_an_edited_file_is_left_alone_and_its_difference_shown(tmp_path: Path) -> None:
