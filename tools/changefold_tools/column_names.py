@@ -10,6 +10,8 @@ import hashlib
 import re
 from typing import TYPE_CHECKING, Final
 
+from changefold_tools.inert import TAG
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -61,14 +63,16 @@ def spark_names(names: Iterable[tuple[str, str, str]]) -> dict[str, str]:
 def _is_possible(name: str) -> bool:
     """Whether a column of a history table can have this name.
 
-    Not an empty one, none of the parts of a map that the table has, and none that Spark
-    would take for a variable: a view keeps its text for sessions with other settings.
+    Not an empty one, none of the parts of a map that the table has, none that Spark would
+    take for a variable (a view keeps its text for sessions with other settings), and no
+    tag, as a search in dbt's docs shows the names as HTML.
     """
     reserved = VERSION_COLUMNS | COPY_COLUMN
     return (
         name.lower() not in reserved
         and not re.match(r"_cdc_conversion_failures\.", name, re.I)
         and "${" not in name
+        and not TAG.search(name)
         and name != ""
     )
 

@@ -9,10 +9,21 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["comment_line", "jinja_text", "markdown", "shown", "sql_name", "yml_text"]
+__all__ = [
+    "TAG",
+    "comment_line",
+    "jinja_text",
+    "markdown",
+    "shown",
+    "sql_name",
+    "yml_text",
+]
 
 _SEQUENCE: Final = re.compile(r"[0-9a-f.:/~]+(@[0-9]+)?~*")
 """What the macro `ddls_in` may take for the moment of a DDL, and more."""
+
+TAG: Final = re.compile(r"<(?=[A-Za-z/!?])")
+"""Where HTML takes the text that follows for a tag."""
 
 _CALL: Final = re.compile(r"\s*(env_var|ref|var|source|doc)\s*\(")
 """What dbt evaluates as an argument of a test, though it has no braces."""
@@ -45,10 +56,12 @@ def jinja_text(text: str) -> str:
     Returns:
         The literal with its quotes. Braces would be harmless in it, but dbt's scanner
         stops at them; what looks like the moment of a DDL would be taken for one by
-        those who search a model's code.
+        those who search a model's code; and a search in dbt's docs shows that code as
+        HTML.
     """
     escaped = shown(text.replace("\\", "\\\\").replace("'", "\\'"))
     escaped = escaped.replace("{", "\\x7b").replace("}", "\\x7d")
+    escaped = TAG.sub("\\\\x3c", escaped)
     if len(escaped) > 12 and _SEQUENCE.fullmatch(escaped):
         escaped = f"\\x{ord(escaped[0]):02x}{escaped[1:]}"
     return f"'{escaped}'"
@@ -69,8 +82,8 @@ def yml_text(text: str) -> str:
 
 
 def markdown(text: str) -> str:
-    """Return a text for a description, which dbt's docs show as markdown with HTML."""
-    return text.replace("<", "&lt;").replace("[", "\\[")
+    """Return a text for a description, which dbt's docs show as markdown and as HTML."""
+    return text.replace("<", "&lt;").replace("[", "&#91;")
 
 
 def comment_line(text: str) -> str:

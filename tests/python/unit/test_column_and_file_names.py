@@ -108,6 +108,10 @@ def test_a_new_column_takes_no_name_from_one_that_is_there(names: list[str]) -> 
         ("op", "op"),
         ("image", "image"),
         ("a b", "a b"),
+        ("a < b", "a < b"),
+        ("", "column_e3b0c4"),
+        ("<b>", "b_507ca5"),
+        ("${env:A}", "env_A_373edf"),
     ],
 )
 def test_a_column_has_its_own_name_unless_it_is_one_of_ours(

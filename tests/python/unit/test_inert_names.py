@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from io import StringIO
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,9 +13,12 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from pyspark.sql import Row
+from rich.console import Console
 
 from changefold.column_types import TypeSeed
 from changefold.spark_text import sql_text
+from changefold_tools import summary
 from changefold_tools.inert import comment_line, jinja_text, shown, sql_name, yml_text
 from changefold_tools.models import render_models
 from changefold_tools.session import run_dbt
@@ -117,7 +121,7 @@ def _rendered(template: str, **context: Any) -> str:
 def test_a_text_comes_out_of_jinja_as_it_went_in(text: str) -> None:
     literal = jinja_text(text)
     assert literal.isprintable()
-    assert not re.search(r"[{}]", literal)
+    assert not re.search(r"[{}]|<[A-Za-z/!?]", literal)
     assert _rendered("{{ " + literal + " }}") == text
 
 
@@ -172,6 +176,26 @@ def test_generated_files_show_nothing_but_what_is_there(text: str) -> None:
         assert file.replace("\n", "").isprintable()
 
 
+@pytest.mark.parametrize("text", [*HOSTILE, "[red]a[/red] [link=x]"])
+def test_the_summary_shows_a_table_by_its_name(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = Row(
+        source_database="db", source_table=text, current_rows=1, versions=1, failures=0
+    )
+    message = Row(error_class="bad", messages=1, example=text)
+    answers = iter([[], [], [table], [message]])
+    monkeypatch.setattr(summary, "run_dbt", lambda *_: None)
+    monkeypatch.setattr(summary, "spark_session", lambda: None)
+    monkeypatch.setattr(summary, "_rows", lambda *_: next(answers))
+    printed = StringIO()
+    console = Console(file=printed, width=300, force_terminal=True, color_system=None)
+    summary.print_summary(PROJECT, "cdc", console)
+    lines = printed.getvalue().split("\n")
+    assert all(re.sub(r"\x1b\[[0-9]*m", "", line).isprintable() for line in lines)
+    assert sum(shown(text) in line for line in lines) == 2
+
+
 def test_dbt_reads_every_text_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOSTILE_MARK", "a value that leaked")
     with scratch_project(PROJECT) as folder:
@@ -189,10 +213,15 @@ def test_dbt_reads_every_text_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
         if node["resource_type"] == "model" and node["name"].startswith("scd2_")
     }
     assert models.keys() == set(HOSTILE)
+    # A search in dbt's docs shows these as HTML.
+    for model in models.values():
+        texts = [model["description"], model["raw_code"], *model["columns"]]
+        texts += [column["description"] for column in model["columns"].values()]
+        assert not [text for text in texts if re.search("<[A-Za-z/!?]", text)]
     for text, model in models.items():
         assert model["config"]["source_database"] == text
         (name,) = model["config"]["key_columns"]
         assert model["config"].get("source_names", {}).get(name, name) == text
         assert model["config"]["meta"]["needs_snapshot"].popitem()[1] == text
         for shown_text in (model["description"], model["columns"][name]["description"]):
-            assert text.replace("<", "&lt;").replace("[", "\\[") in shown_text
+            assert text.replace("<", "&lt;").replace("[", "&#91;") in shown_text
