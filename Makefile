@@ -80,8 +80,10 @@ chaos: setup ## Kill builds at random moments; SEEDS=n, 30 by default
 fuzz: setup ## Decode 20,000 damaged messages of all protocols; MESSAGES=n SEED=n
 	$(BIN)/changefold fuzz --messages $(or $(MESSAGES),20000) --seed $(or $(SEED),1)
 
-bench-parse: setup ## Rate of the parsing function against native from_json
-	$(BIN)/python benchmarks/parse.py
+# make bench-parse [ONLY=debezium] [MESSAGES=n] [RUNS=n]
+bench-parse: setup ## Rate of the parsing functions against native from_json; ONLY=contest
+	$(BIN)/python benchmarks/parse.py --messages $(or $(MESSAGES),400000) \
+		--runs $(or $(RUNS),5) $(if $(ONLY),--only $(ONLY))
 
 bench-memory: setup ## Driver memory of a load against one of ten times the size
 	$(BIN)/python benchmarks/memory.py

@@ -73,23 +73,39 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--messages", type=int, default=400_000)
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--only", choices=CONTESTS, help="one contest instead of all")
     options = parser.parse_args()
     canal = [value for _, value in topic.messages(options.messages)]
     spark = messages_session.open_session()
+    for name, contest in CONTESTS.items():
+        if options.only in {None, name}:
+            contest(spark, canal, options.runs)
+
+
+def canal_json(spark: SparkSession, canal: list[str], runs: int) -> None:
+    """TiCDC's Canal-JSON."""
     values = [value.encode() for value in canal]
     compare(
         spark,
         messages_session.load(spark, "canal_json_messages", values),
         ["parse_ticdc_canal_json(value)", from_json(CANAL_JSON_TYPE)],
-        options.runs,
+        runs,
     )
+
+
+def simple(spark: SparkSession, canal: list[str], runs: int) -> None:
+    """TiCDC's Simple protocol in JSON."""
     values = [topic.simple_json(topic.as_simple(value)) for value in canal]
     compare(
         spark,
         messages_session.load(spark, "simple_messages", values),
         ["parse_ticdc_simple(value)", from_json(SIMPLE_TYPE)],
-        options.runs,
+        runs,
     )
+
+
+def debezium(spark: SparkSession, canal: list[str], runs: int) -> None:
+    """Debezium's messages without and with their schemas, and with declared types."""
     for schemas in (False, True):
         pairs = list(topic.debezium_messages(canal, schemas=schemas))
         keys, values = [key for key, _ in pairs], [value for _, value in pairs]
@@ -101,15 +117,28 @@ def main() -> None:
                 spark,
                 loaded,
                 [f"parse_debezium(key, value, {types})", from_json(native)],
-                options.runs,
+                runs,
             )
+
+
+def simple_avro(spark: SparkSession, canal: list[str], runs: int) -> None:
+    """TiCDC's Simple protocol in Avro, alone."""
     values = [topic.simple_avro(topic.as_simple(value)) for value in canal]
     compare(
         spark,
         messages_session.load(spark, "simple_avro_messages", values),
         ["parse_ticdc_simple_avro(value)"],
-        options.runs,
+        runs,
     )
+
+
+CONTESTS: Final = {
+    "canal_json": canal_json,
+    "simple": simple,
+    "debezium": debezium,
+    "simple_avro": simple_avro,
+}
+"""Name on the command line -> contest, in the order of all."""
 
 
 def from_json(type_: str) -> str:
@@ -137,15 +166,15 @@ def compare(
             if run:
                 taken.append(time.perf_counter() - start)
     table = Table(
-        title=f"{messages.rows:,} messages of {messages.bytes_each} bytes, {runs} runs, "
-        "2 threads"
+        title=f"{messages.view}: {messages.rows:,} messages of {messages.bytes_each} "
+        f"bytes, {runs} runs, 2 threads"
     )
     for column in ("parser", "median s", "messages a second", "min - max s"):
         table.add_column(column)
     for expression, taken in times.items():
         median = statistics.median(taken)
         table.add_row(
-            expression.partition("(")[0],
+            expression.partition("'")[0].rstrip(" ,"),  # without types
             f"{median:.2f}",
             f"{messages.rows / median:,.0f}",
             f"{min(taken):.2f} - {max(taken):.2f}",

@@ -17,6 +17,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.sparksession.build_lock import BuildLock
 from dbt.adapters.sparksession.errors import explain
+from dbt.adapters.sparksession.secrets import check_settings, check_shown, redaction
 from dbt.adapters.sparksession.session import open_session
 
 if TYPE_CHECKING:
@@ -47,18 +48,23 @@ class SparkSessionCredentials(Credentials):
     master: str = "local[*]"
     catalog: str = "lake"
     warehouse: str = "warehouse"
-    catalog_properties: dict[str, str] = field(default_factory=dict)
+    catalog_properties: dict[str, str] = field(default_factory=dict, repr=False)
     packages: list[str] = field(default_factory=list)
     functions: list[str] = field(default_factory=list)
-    spark_config: dict[str, str] = field(default_factory=dict)
+    spark_config: dict[str, str] = field(default_factory=dict, repr=False)
     file_format: str = "iceberg"
     log_file: str = "logs/spark.log"
 
     def __post_init__(self) -> None:
-        """Refuse a database, which Spark does not have."""
+        """Refuse a database, which Spark does not have, and a secret in plain sight."""
         if self.database not in {None, self.schema}:
             raise DbtRuntimeError("`database`: expected none or the schema on Spark.")
         self.database = None
+        check_shown({key: str(getattr(self, key)) for key in self._connection_keys()})
+        check_shown({"packages": " ".join(self.packages)})
+        for place in ("catalog_properties", "spark_config"):
+            settings = getattr(self, place)
+            check_settings(place, {key: str(value) for key, value in settings.items()})
 
     @property
     def type(self) -> str:
@@ -94,7 +100,7 @@ class SparkSessionCredentials(Credentials):
         if self.is_local and "://" not in warehouse:
             warehouse = str(Path(warehouse).resolve())
         prefix = f"spark.sql.catalog.{self.catalog}"
-        return {
+        settings = {
             "spark.sql.session.timeZone": "UTC",
             "spark.sql.defaultCatalog": self.catalog,
             f"{prefix}.warehouse": warehouse,
@@ -112,6 +118,7 @@ class SparkSessionCredentials(Credentials):
             "spark.sql.optimizer.nestedSchemaPruning.enabled": "false",
             **{key: str(value) for key, value in self.spark_config.items()},
         }
+        return {**settings, "spark.redaction.regex": redaction(settings)}
 
 
 _READS: Final = re.compile(

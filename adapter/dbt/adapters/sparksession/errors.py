@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from dbt.adapters.sparksession.secrets import mask
+
 KNOWN_FAILURES: Final[tuple[tuple[str, str], ...]] = (
     (
         r"SQLITE_BUSY|SQLITE_LOCKED|database is locked",
@@ -56,7 +58,8 @@ _STACK_LINE: Final = re.compile(r"^\s*at [\w.$]+\(.*\)$|^\s*\.\.\. \d+ more$")
 
 
 def explain(message: str) -> str:
-    """Return Spark's message without its stack trace, led by a sentence if known."""
+    """Return Spark's message without stack trace and secrets, led by a sentence if known."""
+    message = mask(message)
     lines = [line for line in message.splitlines() if not _STACK_LINE.match(line)]
     text = _PLAN.sub(r"\1\2", "\n".join(lines)).strip()
     for pattern, sentence in KNOWN_FAILURES:

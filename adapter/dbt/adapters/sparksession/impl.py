@@ -103,8 +103,9 @@ class SparkSessionAdapter(SparkAdapter):
             namespace, str(relation.identifier)
         )
         try:
-            return catalog.loadView(name) if is_view else catalog.loadTable(name)
-        except Exception as error:
+            with self.connections.exception_handler("load"):
+                return catalog.loadView(name) if is_view else catalog.loadTable(name)
+        except DbtRuntimeError as error:
             if "NOT_FOUND" in str(error) or "NoSuch" in str(error):
                 return None
             raise
@@ -160,14 +161,16 @@ class SparkSessionAdapter(SparkAdapter):
         self, topic: str, patterns: list[str], known: Any
     ) -> list[recordings.RecordedFile]:
         """Return the recorded files of a topic that have not landed yet."""
-        return recordings.new_files(
-            self.spark, topic, patterns, self.config.project_root, known
-        )
+        with self.connections.exception_handler("new_files"):
+            return recordings.new_files(
+                self.spark, topic, patterns, self.config.project_root, known
+            )
 
     @available
     def read_messages(self, view: str, files: list[recordings.RecordedFile]) -> None:
         """Make a temporary view on the messages in some files."""
-        recordings.read_messages(self.spark, files).createOrReplaceTempView(view)
+        with self.connections.exception_handler("read_messages"):
+            recordings.read_messages(self.spark, files).createOrReplaceTempView(view)
 
     @available
     def query_once(self, sql: str, version: str) -> list[dict[str, Any]]:
@@ -213,7 +216,8 @@ class SparkSessionAdapter(SparkAdapter):
         scope: dict[str, Any] = {"spark": self.spark, "__name__": "dbt_python_model"}
         code = compile(compiled_code, parsed_model["original_file_path"], "exec")
         try:
-            exec(code, scope)  # noqa: S102  # a Python model is code by intent
+            with self.connections.exception_handler("python"):
+                exec(code, scope)  # noqa: S102  # a Python model is code by intent
         finally:
             WRITES.add()
         return AdapterResponse(_message="OK")

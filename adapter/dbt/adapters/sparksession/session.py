@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.sparksession.secrets import hidden_keys, java_pattern, mask
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -36,6 +38,13 @@ appender.file.fileName = {path}
 appender.file.layout.type = PatternLayout
 appender.file.layout.pattern = %d{{HH:mm:ss}} %p %c{{1}}: %m%n%ex
 """
+
+_LOG4J_SECRETS: Final = """\
+appender.file.layout.replace.type = replace
+appender.file.layout.replace.regex = ${env:CHANGEFOLD_LOG_SECRETS}
+appender.file.layout.replace.replacement = *****
+"""
+"""The pattern comes by the environment: in this file it would be a secret told."""
 
 _lock = threading.Lock()
 
@@ -153,6 +162,24 @@ def _ship_code(spark: SparkSession, modules: list[str]) -> None:
         spark.sparkContext.addPyFile(str(archive))
 
 
+def _launch(settings: dict[str, str]) -> None:
+    """Start the JVM, if there is none; its command line has no secret.
+
+    PySpark would put every setting there. What is left out here reaches the JVM through
+    the session's configuration, before the first table is read.
+    """
+    from pyspark import SparkConf, SparkContext
+
+    hidden = hidden_keys(settings)
+    conf = SparkConf(loadDefaults=False)
+    conf.setAll([(key, settings[key]) for key in settings if key not in hidden])
+    os.environ["CHANGEFOLD_LOG_SECRETS"] = java_pattern()
+    try:
+        SparkContext._ensure_initialized(conf=conf)
+    finally:
+        del os.environ["CHANGEFOLD_LOG_SECRETS"]
+
+
 def _build(credentials: SparkSessionCredentials, log: Path) -> SparkSession:
     from pyspark.sql import SparkSession
 
@@ -163,13 +190,18 @@ def _build(credentials: SparkSessionCredentials, log: Path) -> SparkSession:
     elif credentials.packages:
         settings["spark.jars.packages"] = ",".join(credentials.packages)
     log4j = log.with_name("log4j2.properties")
-    log4j.write_text(_LOG4J.format(path=log))
+    log4j.write_text(
+        _LOG4J.format(path=log) + (_LOG4J_SECRETS if java_pattern() else "")
+    )
     settings["spark.driver.extraJavaOptions"] = " ".join(
         [
             f"-Dlog4j2.configurationFile={log4j.resolve().as_uri()}",
             settings.get("spark.driver.extraJavaOptions", ""),
         ]
     ).strip()
+    _launch(
+        {"spark.app.name": "changefold", "spark.master": credentials.master, **settings}
+    )
     builder = SparkSession.builder.appName("changefold").master(credentials.master)
     for key, value in settings.items():
         builder = builder.config(key, value)
@@ -214,7 +246,7 @@ def open_session(credentials: SparkSessionCredentials) -> SparkSession:
                     f"the cache in ~/.ivy2.5.2. Details: {log}"
                 ) from error
             raise DbtRuntimeError(
-                f"Spark did not start: {error}. Details: {log}"
+                f"Spark did not start: {mask(str(error))}. Details: {log}"
             ) from error
         # `spark.sql` asks for it each time, and py4j then looks through every jar.
         jvm: Any = spark._jvm
