@@ -18,8 +18,9 @@
         A `select`: the columns, valid_from, valid_to, is_current and bookkeeping.
 #}
 {% macro history_versions(changes, columns, key_columns) -%}
+    {#- A key's column may have a name of ours: behind `key` it has none. -#}
     {%- set keys = [] -%}
-    {%- for column in key_columns -%}{%- do keys.append(quoted(column)) -%}{%- endfor -%}
+    {%- for column in key_columns -%}{%- do keys.append(quoted('key ' ~ column)) -%}{%- endfor -%}
     {%- set keys_sql = keys | join(', ') -%}
     {%- set is_increment = is_increment() -%}
     {%- set is_unordered = moves_are_unordered() -%}
@@ -29,7 +30,7 @@
     new_states as (
 
         select
-            {% for key in keys %}record.{{ key }}, {% endfor -%}
+            {% for column in key_columns %}record.{{ quoted(column) }} as {{ keys[loop.index0] }}, {% endfor -%}
             change_sequence,
             is_deleted,
             is_ddl,
@@ -66,14 +67,14 @@
     existing as (
 
         select
-            {% for key in keys %}history.{{ key }}, {% endfor -%}
+            {% for column in key_columns %}history.{{ quoted(column) }} as {{ keys[loop.index0] }}, {% endfor -%}
             history._cdc_valid_from_sequence,
             history._cdc_valid_to_sequence,
             history._cdc_row_hash as known_hash,
             touched.since
         from {{ this }} as history
         inner join touched
-            on {% for key in keys %}history.{{ key }} <=> touched.{{ key }}{{ ' and ' if not loop.last }}{% endfor %}
+            on {% for column in key_columns %}history.{{ quoted(column) }} <=> touched.{{ keys[loop.index0] }}{{ ' and ' if not loop.last }}{% endfor %}
         where
             ({{ may_be_touched() }})
             and coalesce(history._cdc_valid_to_sequence >= touched.since, true)
@@ -234,7 +235,7 @@
 
     select
         {% for column in columns -%}
-        {{ quoted(column) if column in key_columns else 'payload.record.' ~ quoted(column) }},
+        {{ quoted('key ' ~ column) if column in key_columns else 'payload.record.' ~ quoted(column) }} as {{ quoted(column) }},
         {% endfor -%}
         {{ sequence_timestamp('change_sequence') }} as valid_from,
         {{ sequence_timestamp('next_sequence') }} as valid_to,

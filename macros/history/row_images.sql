@@ -23,6 +23,8 @@
             columns (of that relation's image) and where (a condition on `image`).
         snapshots: change sequences at which all rows were sent again; a row that was not
             ends there.
+        source_names: mapping from a column to its name in the messages, where that is
+            another one: those of the model by default.
 
     Returns:
         A `select`: image (struct of strings), is_deleted, is_ddl, op, change_sequence
@@ -36,7 +38,7 @@
         A compiler error if there is no column, or no key where a DDL or a snapshot needs
         one.
 #}
-{% macro row_images(changes, columns, key_columns, renames={}, rewritten_at=[], ended_at=[], ended_where=[], arrivals=[], snapshots=[]) -%}
+{% macro row_images(changes, columns, key_columns, renames={}, rewritten_at=[], ended_at=[], ended_where=[], arrivals=[], snapshots=[], source_names=none) -%}
     {%- if columns is string or not columns or key_columns is string -%}
         {{ exceptions.raise_compiler_error(
             "`row_images`: expected lists of names in `columns` and `key_columns`, got "
@@ -55,12 +57,11 @@
         {%- do key_texts.append('image.' ~ name) -%}
         {%- do old_key_differs.append('old_key.' ~ name ~ ' <> image.' ~ name) -%}
     {%- endfor -%}
-    {%- set schema_of_key = sql_text(json_schema(key_columns)) -%}
+    {%- set source_names = (config.get('source_names') or {}) if source_names is none else source_names -%}
     {%- set sent = columns | list -%}
     {%- for names in renames.values() -%}
         {%- for _, name in names if name not in sent -%}{%- do sent.append(name) -%}{%- endfor -%}
     {%- endfor -%}
-    {%- set schema_of_row = sql_text(json_schema(sent)) -%}
     {%- set ddl = [] -%}
     {%- for sequence in rewritten_at -%}
         {%- do ddl.append(_met(sequence, 'false')) -%}
@@ -80,9 +81,9 @@
 
         select
             *,
-            from_json(coalesce(after, before_sent), {{ schema_of_row }}) as image
+            {{ _texts_in('coalesce(after, before_sent)', sent, source_names) }} as image
             {%- if key_columns %},
-            from_json(if(op = 'u', before_sent, null), {{ schema_of_key }}) as old_key
+            {{ _texts_in("if(op = 'u', before_sent, null)", key_columns, source_names) }} as old_key
             {%- endif %}
         from {{ changes }}
 
@@ -102,7 +103,7 @@
     keyed as (
 
         select
-            if(row_op = 'd' and op = 'u', from_json(before, {{ schema_of_row }}), image)
+            if(row_op = 'd' and op = 'u', {{ _texts_in('before', sent, source_names) }}, image)
                 as image,
             row_op = 'd' as is_deleted,
             row_op as op,
@@ -306,6 +307,20 @@
         ) -%}
     {%- endfor -%}
     case {{ arms | join(' ') }} else image.{{ quoted(renames[column][0][1]) }} end
+{%- endmacro %}
+
+
+{# A struct of a row's texts. A cast gives columns other names: it goes by their place. #}
+{% macro _texts_in(row, columns, source_names) -%}
+    {%- set sent = [] -%}
+    {%- for column in columns -%}
+        {%- do sent.append(source_names.get(column, column)) -%}
+    {%- endfor -%}
+    {%- set texts = 'from_json(' ~ row ~ ', ' ~ sql_text(json_schema(sent)) ~ ')' -%}
+    {%- if sent == columns | list -%}
+        {{ return(texts) }}
+    {%- endif -%}
+    {{ return('cast(' ~ texts ~ ' as struct<' ~ json_schema(columns) ~ '>)') }}
 {%- endmacro %}
 
 

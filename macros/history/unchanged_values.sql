@@ -89,13 +89,14 @@
             struct(
                 {%- for column in columns %}
                 {%- set name = quoted(column) %}
+                {%- set sent = (config.get('source_names') or {}).get(column, column) %}
                 {% if column not in texts and column not in bytes -%}
                 image.{{ name }}
                 {%- else -%}
                 if(
-                    array_contains(missing, {{ sql_text(column) }}),
+                    array_contains(missing, {{ sql_text(sent) }}),
                     last_value(if(
-                        is_deleted or array_contains(missing, {{ sql_text(column) }}),
+                        is_deleted or array_contains(missing, {{ sql_text(sent) }}),
                         null,
                         struct(image.{{ name }} as value)
                     ), true) over (

@@ -648,8 +648,12 @@ class _Table:
 
 
 def _find_column(columns: Sequence[SchemaColumn], name: str) -> SchemaColumn | None:
-    """Return the column of that name; column names ignore case in MySQL."""
-    return next((column for column in columns if _is_named(column, name)), None)
+    """Return the column of that name; column names ignore case in MySQL.
+
+    Not so in PostgreSQL, where a table can have both, so the very name goes first.
+    """
+    named = [column for column in columns if _is_named(column, name)]
+    return min(named, key=lambda column: column.name != name, default=None)
 
 
 def _is_named(column: SchemaColumn, name: str) -> bool:

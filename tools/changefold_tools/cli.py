@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from changefold_tools.inert import shown
 from changefold_tools.session import DbtFailedError
 
 
@@ -57,7 +58,8 @@ def main(arguments: list[str] | None = None) -> int:
             return _fuzz(options, project, console)
         return _verify(options, project, console)
     except (DbtFailedError, FileNotFoundError, ValueError) as error:
-        console.print(f"[red]{error}[/red]", highlight=False)
+        text = "\n".join(map(shown, str(error).split("\n")))
+        console.print(text, style="red", highlight=False, markup=False)
         return 2
 
 
@@ -72,7 +74,8 @@ def _models(project: Path, console: Console, *, check: bool) -> int:
         console.print(f"{'stale' if check else 'removed'}  {path}", highlight=False)
     for path, difference in outcome.edited.items():
         console.print(f"edited   {path}: left as it is", highlight=False)
-        console.print(difference, highlight=False, markup=False)
+        for line in difference.split("\n"):
+            console.print(shown(line), highlight=False, markup=False)
     for path in outcome.orphaned:
         console.print(f"orphaned {path}: edited, and of no table", highlight=False)
     stale = len(outcome.written) + len(outcome.removed)

@@ -15,7 +15,7 @@ from changefold.mysql_text import to_mysql_text
 from changefold.wire_forms import SIMPLE, from_wire
 from changefold_tools.connect_text import to_connect_text
 from changefold_tools.models import source_shapes
-from changefold_tools.render import COPY_KEY, model_name
+from changefold_tools.render import COPY_KEY, model_names
 from changefold_tools.shapes import TableName, parse_type
 
 if TYPE_CHECKING:
@@ -45,7 +45,10 @@ def _layouts(shape: TableShape) -> list[_Layout]:
         return [
             _Layout(
                 "",
-                [(name, name, lives[0].type) for name, lives in shape.columns.items()],
+                [
+                    (shape.source_names.get(name, name), name, lives[0].type)
+                    for name, lives in shape.columns.items()
+                ],
             )
         ]
     return [
@@ -305,8 +308,9 @@ def export_tables(spark: SparkSession, schema: str, folder: Path) -> None:
         files = {"current": current, "history": history}
         shapes = source_shapes(spark, schema)
         handovers = Handovers(shapes)
-        for shape in shapes:
-            table = f"scd2_{model_name(shape)}"
+        names = model_names(shapes, lambda _: "")
+        for shape, name in zip(shapes, names, strict=True):
+            table = f"scd2_{name}"
             if table not in built:
                 continue
             relation = f"`{schema}`.`{table}`"

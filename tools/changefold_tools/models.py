@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from changefold.column_types import TypeSeed
-from changefold_tools.render import TableModels, table_rows
+from changefold_tools.render import TableModels, model_names, table_rows
 from changefold_tools.session import run_dbt, spark_session
 from changefold_tools.shapes import TableShape, shapes_from_versions
 from changefold_tools.sources import declared_topics, render_sources
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -62,15 +62,35 @@ def source_shapes(spark: SparkSession, schema: str) -> list[TableShape]:
     return sorted(shapes, key=lambda shape: (shape.topic, shape.database, shape.table))
 
 
-def render_models(shapes: Iterable[TableShape], seed: TypeSeed) -> dict[str, str]:
-    """Return the files of all tables: path below the project -> text."""
-    tables = [TableModels(shape, seed) for shape in shapes]
+def render_models(
+    shapes: Sequence[TableShape], seed: TypeSeed, project: Path | None = None
+) -> dict[str, str]:
+    """Return the files of all tables: path below the project -> text.
+
+    Args:
+        shapes: Of all tables.
+        seed: How types are kept.
+        project: Folder whose models keep their names; none, if there are no models yet.
+    """
+    names = model_names(shapes, lambda name: _present(project, name))
+    tables = [
+        TableModels(shape, seed, name)
+        for shape, name in zip(shapes, names, strict=True)
+    ]
     files: dict[str, str] = {}
     for table in tables:
         files |= table.files
     if tables:
         files |= table_rows(tables)
     return {f"models/{path}": text for path, text in files.items()}
+
+
+def _present(project: Path | None, name: str) -> str:
+    """The text of a history model, empty if there is none."""
+    if project is None:
+        return ""
+    found = sorted((project / "models" / "history").glob(f"*/scd2_{name}.sql"))
+    return found[0].read_text(encoding="utf-8") if found else ""
 
 
 def _digest(text: str) -> str:
@@ -93,12 +113,14 @@ def write_models(
     """
     ledger_path = project / LEDGER
     ledger: dict[str, str] = (
-        json.loads(ledger_path.read_text()) if ledger_path.exists() else {}
+        json.loads(ledger_path.read_text(encoding="utf-8"))
+        if ledger_path.exists()
+        else {}
     )
     outcome = Outcome()
     for path, text in files.items():
         target = project / path
-        current = target.read_text() if target.exists() else None
+        current = target.read_text(encoding="utf-8") if target.exists() else None
         if current == text:
             outcome.unchanged.append(path)
         elif current is not None and ledger.get(path) != _digest(current):
@@ -115,13 +137,13 @@ def write_models(
             outcome.written.append(path)
             if not check:
                 target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_text(text)
+                target.write_text(text, encoding="utf-8")
         ledger[path] = _digest(text)
     for path in sorted(ledger.keys() - files.keys()) if are_all else ():
         target = project / path
         if not target.exists():
             del ledger[path]
-        elif ledger[path] != _digest(target.read_text()):
+        elif ledger[path] != _digest(target.read_text(encoding="utf-8")):
             outcome.orphaned.append(path)
         else:
             outcome.removed.append(path)
@@ -130,7 +152,7 @@ def write_models(
                 del ledger[path]
     if not check:
         ledger_path.write_text(
-            json.dumps(dict(sorted(ledger.items())), indent=1) + "\n"
+            json.dumps(dict(sorted(ledger.items())), indent=1) + "\n", encoding="utf-8"
         )
     return outcome
 
@@ -146,7 +168,7 @@ def update_models(project: Path, schema: str, *, check: bool) -> Outcome:
     seed = TypeSeed(project / "seeds")
     files = render_sources(declared_topics(project))
     shapes = source_shapes(spark_session(), schema)
-    files |= render_models(shapes, seed)
+    files |= render_models(shapes, seed, project)
     # Without any table, the topics have not been read: that is no reason to remove.
     return write_models(files, project, check=check, are_all=bool(shapes))
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from changefold.mysql_types import MySqlType, parse_mysql_type
+from changefold.spark_text import sql_text
 from changefold.values import convert_value
 
 if TYPE_CHECKING:
@@ -90,12 +92,11 @@ class _Field:
         if value.form not in {"text", "number"}:
             raise UnknownRowsError(f"a bound is an expression: {value.text}")
         if self.type.base in _INTEGERS:
-            if not value.text.lstrip("+-").isdigit():
+            if not re.fullmatch(r"[+-]?[0-9]+", value.text):
                 raise UnknownRowsError(f"a bound is no integer: {value.text}")
             return value.text
         text = convert_value(value.text, MySqlType("longtext"), self.type) or ""
-        escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-        return f"'{escaped}'"
+        return sql_text(text)
 
 
 def _range(fields: list[_Field], partition: AffectedPartition) -> str:

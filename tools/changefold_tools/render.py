@@ -1,13 +1,13 @@
 """Text of the generated models: two SQL files and a yml for each source table.
 
-Names come from a topic, so nothing here trusts them: in SQL they stand between
-backquotes, in Jinja in string literals, in yml they are written by a YAML library.
+Names come from a topic, so nothing here trusts them: `inert` writes them.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any, Final
 
 import yaml
@@ -15,8 +15,18 @@ import yaml
 from changefold.column_types import common_type
 from changefold.connect_types import ConnectType
 from changefold.mysql_types import MySqlType
+from changefold_tools.column_names import COPY_COLUMN, VERSION_COLUMNS
+from changefold_tools.inert import (
+    comment_line,
+    jinja_text,
+    markdown,
+    sql_name,
+    yml_text,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
     from changefold.column_types import SourceType, TypeSeed
     from changefold_tools.shapes import Arrival, Incarnation, TableName, TableShape
 
@@ -24,23 +34,6 @@ HEADER: Final = (
     "-- Written by `make models` from the schema of {origin}. Edit it if you must:\n"
     "-- the next `make models` shows the difference and leaves the file as it is.\n"
 )
-
-VERSION_COLUMNS: Final = {
-    "valid_from": "timestamp",
-    "valid_to": "timestamp",
-    "is_current": "boolean",
-    "_cdc_valid_from_sequence": "string",
-    "_cdc_valid_to_sequence": "string",
-    "_cdc_op": "string",
-    "_cdc_commit_ts": "bigint",
-    "_cdc_batch_id": "bigint",
-    "_cdc_conversion_failures": "map<string,string>",
-    "_cdc_row_hash": "string",
-}
-"""Columns of a history table beside the source's own, with their types."""
-
-COPY_COLUMN: Final = {"_cdc_copy": "bigint"}
-"""Column of a table without a key, beside the source's own."""
 
 COPY_KEY: Final = ["_cdc_row_hash", "_cdc_copy"]
 """What identifies a row of such a table."""
@@ -52,21 +45,71 @@ CURRENT_COLUMNS: Final = ("_cdc_op", "_cdc_commit_ts", "_cdc_conversion_failures
 """Those of them that a current table has too."""
 
 
-class ReservedNameError(ValueError):
-    """A source column bears a name that a history table needs itself."""
+def model_names(
+    shapes: Sequence[TableShape], present: Callable[[str], str]
+) -> list[str]:
+    """Return the part of the models' names that stands for each source table.
+
+    Two tables may want one name: in two topics, or by their hashes. The one whose model
+    is there already keeps it, else the first has it; the other gets a longer one, which
+    then is its own.
+
+    Args:
+        shapes: Of all tables.
+        present: Gives the text of the present history model of a name, empty without one.
+    """
+    found: dict[int, str] = {}
+    for place, shape in enumerate(shapes):
+        own = identity_lines(shape)
+        held = (
+            name for name in islice(_wanted_names(shape), 2) if own in present(name)
+        )
+        name = next(held, "")
+        if name and name not in found.values():
+            found[place] = name
+    taken = set(found.values())
+    for place, shape in enumerate(shapes):
+        if place not in found:
+            found[place] = next(n for n in _wanted_names(shape) if n not in taken)
+            taken.add(found[place])
+    return [found[place] for place in range(len(shapes))]
+
+
+def _wanted_names(shape: TableShape) -> Iterator[str]:
+    name = model_name(shape)
+    yield name
+    until = str(shape.names[-1].until) if shape.is_past else ""
+    for number in count():
+        identity = (shape.topic, shape.database, shape.table, until, str(number))
+        digest = hashlib.sha256("\0".join(identity).encode()).hexdigest()
+        yield f"{name}_{digest[:12]}"
+
+
+def identity_lines(shape: TableShape) -> str:
+    """Return the lines of a history model that tell which table it is of."""
+    return (
+        f"    topic={jinja_text(shape.topic)},\n"
+        f"    source_database={jinja_text(shape.database)},\n"
+        f"    source_table={jinja_text(shape.table)},\n"
+    )
 
 
 def model_name(shape: TableShape) -> str:
-    """Return the part of a model's name that stands for a source table.
+    """Return the name that a source table's models have, if no other table wants it.
 
     A name of lower-case letters, digits and single underscores stays; any other gets
-    a short hash, so that two names never give one file.
+    a short hash.
     """
     name = f"{_slug(shape.database)}__{_slug(shape.table)}"
     if shape.is_past:
         # Its DROP, as a moment that no other table of the name can share.
         name += "__until_" + re.sub(r"[^a-z0-9.]+", "_", str(shape.names[-1].until))
     return name
+
+
+def model_folder(shape: TableShape) -> str:
+    """Return the folder of a table's models."""
+    return _slug(shape.database)
 
 
 def _slug(name: str) -> str:
@@ -77,45 +120,47 @@ def _slug(name: str) -> str:
     return f"{slug[:40]}_{digest}".lstrip("_") if slug else f"t_{digest}"
 
 
-def _sql_name(name: str) -> str:
-    """A column's name in the text of a model: quoted, and inert for Jinja."""
-    if re.search(r"[{}\\\n\r]|#", name):
-        return "{{ quoted(" + _jinja_text(name) + ") }}"
-    return "`" + name.replace("`", "``") + "`"
-
-
-def _jinja_text(text: str) -> str:
-    """A string literal of Jinja."""
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    escaped = escaped.replace("\n", "\\n").replace("\r", "\\r")
-    # Braces in a Jinja string are harmless, but dbt's scanner stops at them.
-    return "'" + escaped.replace("{", "\\x7b").replace("}", "\\x7d") + "'"
-
-
 def _jinja_value(value: str | int | tuple[str, ...]) -> str:
     """An argument of a macro: a text, a number or a list of texts."""
     if isinstance(value, tuple):
-        return "[" + ", ".join(map(_jinja_text, value)) + "]"
-    return _jinja_text(value) if isinstance(value, str) else str(value)
+        return "[" + ", ".join(map(jinja_text, value)) + "]"
+    return jinja_text(value) if isinstance(value, str) else str(value)
 
 
 def _jinja_list(texts: list[str], indent: int) -> str:
-    if not texts:
+    return _lines([jinja_text(text) for text in texts], indent)
+
+
+def _moments(sequences: list[str], indent: int) -> str:
+    return _lines([_moment(sequence) for sequence in sequences], indent)
+
+
+def _lines(literals: list[str], indent: int) -> str:
+    if not literals:
         return "[]"
-    inner = ",\n".join(" " * (indent + 4) + _jinja_text(text) for text in texts)
+    inner = ",\n".join(" " * (indent + 4) + literal for literal in literals)
     return "[\n" + inner + ",\n" + " " * indent + "]"
+
+
+def _moment(sequence: str) -> str:
+    """The moment of a DDL: this project made it, so it has no character to escape.
+
+    It is found in the model's code, by the macro `ddls_in`.
+    """
+    return f"'{sequence}'"
 
 
 def _jinja_names(names: list[TableName], indent: int) -> str:
     """Names over time, as the macro `names_of_table` returns them."""
     entries = []
     for name in names:
-        parts = {"database": name.database, "table": name.table}
-        parts |= {"since": name.since} if name.since else {}
-        parts |= {"until": name.until} if name.until else {}
-        shown = ", ".join(
-            f"'{key}': {_jinja_text(part)}" for key, part in parts.items()
-        )
+        parts = {
+            "database": jinja_text(name.database),
+            "table": jinja_text(name.table),
+        }
+        parts |= {"since": _moment(name.since)} if name.since else {}
+        parts |= {"until": _moment(name.until)} if name.until else {}
+        shown = ", ".join(f"'{key}': {part}" for key, part in parts.items())
         entries.append(" " * (indent + 4) + f"{{{shown}}},\n")
     return "[\n" + "".join(entries) + " " * indent + "]"
 
@@ -123,10 +168,10 @@ def _jinja_names(names: list[TableName], indent: int) -> str:
 def _arrival_lines(arrival: Arrival, relation: str) -> str:
     """An entry of the argument `arrivals` of the macro `row_images`."""
     columns = _jinja_list(list(arrival.shape.columns), 16)
-    where = "none" if arrival.condition is None else _jinja_text(arrival.condition)
+    where = "none" if arrival.condition is None else jinja_text(arrival.condition)
     return (
         "            {\n"
-        f"                'at': {_jinja_text(arrival.at)},\n"
+        f"                'at': {_moment(arrival.at)},\n"
         f"                'relation': '{relation}',\n"
         f"                'columns': {columns},\n"
         f"                'where': {where},\n"
@@ -150,11 +195,11 @@ def _default(text: str, source_type: SourceType) -> str:
         kind = "bytes" if source_type.is_binary else source_type.base
         if source_type.elements:
             members = _jinja_value(source_type.elements)
-            return f"{{{{ default_text({_jinja_text(text)}, '{kind}', {members}) }}}}"
+            return f"{{{{ default_text({jinja_text(text)}, '{kind}', {members}) }}}}"
         if kind in {"bytes", "timestamp", "bit"}:
-            return f"{{{{ default_text({_jinja_text(text)}, '{kind}') }}}}"
+            return f"{{{{ default_text({jinja_text(text)}, '{kind}') }}}}"
     # That of another type has one form, or came in a message.
-    return f"{{{{ sql_text({_jinja_text(text)}) }}}}"
+    return f"{{{{ sql_text({jinja_text(text)}) }}}}"
 
 
 def _call_lines(function: str, arguments: list[str]) -> str:
@@ -166,18 +211,10 @@ def _call_lines(function: str, arguments: list[str]) -> str:
 class TableModels:
     """The files of one source table."""
 
-    def __init__(self, shape: TableShape, seed: TypeSeed) -> None:
+    def __init__(self, shape: TableShape, seed: TypeSeed, name: str = "") -> None:
         self.shape = shape
         self._seed = seed
-        self.name = model_name(shape)
-        reserved = VERSION_COLUMNS | COPY_COLUMN
-        clash = [name for name in shape.columns if name.lower() in reserved]
-        if clash:
-            raise ReservedNameError(
-                f"Table {shape.database}.{shape.table}: its column `{clash[0]}` has the "
-                "name of a column that a history table needs itself. Rename it upstream "
-                "or leave the table out with the option --exclude."
-            )
+        self.name = name or model_name(shape)
         self.types = {name: self._type(lives) for name, lives in shape.columns.items()}
         self.live_types = {
             name: seed.column_type(shape.columns[name][-1].type).spark_type
@@ -187,7 +224,7 @@ class TableModels:
     @property
     def files(self) -> dict[str, str]:
         """Path below ``models/`` -> text."""
-        folder = _slug(self.shape.database)
+        folder = model_folder(self.shape)
         return {
             f"history/{folder}/scd2_{self.name}.sql": self.history(),
             f"history/{folder}/scd2_{self.name}.yml": self.history_yml(),
@@ -208,7 +245,7 @@ class TableModels:
     def origin(self) -> str:
         """Name of the source table, for a comment."""
         text = f"{self.shape.database}.{self.shape.table}"
-        return re.sub(r"[^\w.$ -]", "?", text)
+        return comment_line(text)
 
     @property
     def _is_plain(self) -> bool:
@@ -227,11 +264,9 @@ class TableModels:
             HEADER.format(origin=self.origin),
             (
                 "{{ config(\n"
-                f"    topic={_jinja_text(shape.topic)},\n"
-                f"    source_database={_jinja_text(shape.database)},\n"
-                f"    source_table={_jinja_text(shape.table)},\n"
+                f"{identity_lines(shape)}"
                 f"    key_columns={_jinja_list(shape.key_columns or COPY_KEY, 4)},\n"
-                f"{self._names()}"
+                f"{self._names()}{self._source_names(4)}"
                 "    partition_by=['is_current'],\n"
                 ") }}\n\n"
                 "with\n\n"
@@ -291,7 +326,7 @@ class TableModels:
 
     def _ended_at(self) -> str:
         """The DDLs that end every row: those that dbt finds, and the model's own."""
-        known = _jinja_list(self.shape.ended_at, 8)
+        known = _moments(self.shape.ended_at, 8)
         return f"ended_at() + {known}" if self.shape.ended_at else "ended_at()"
 
     def _names(self) -> str:
@@ -299,6 +334,15 @@ class TableModels:
         if not self.shape.names:
             return ""
         return f"    names_over_time={_jinja_names(self.shape.names, 4)},\n"
+
+    def _source_names(self, indent: int) -> str:
+        """Names of columns at the source, where they differ, as an argument."""
+        entries = "".join(
+            f"{' ' * (indent + 4)}{jinja_text(kept)}: {jinja_text(name)},\n"
+            for kept, name in self.shape.source_names.items()
+        )
+        start, end = " " * indent + "source_names={\n", " " * indent + "},\n"
+        return start + entries + end if entries else ""
 
     @property
     def _fallible(self) -> list[str]:
@@ -379,22 +423,24 @@ class TableModels:
             lines.append("        renames={")
             for name, names in renames.items():
                 steps = ", ".join(
-                    f"({_jinja_text(since or '')}, {_jinja_text(old)})"
+                    f"({_moment(since or '')}, {jinja_text(old)})"
                     for since, old in names
                 )
-                lines.append(f"            {_jinja_text(name)}: [{steps}],")
+                lines.append(f"            {jinja_text(name)}: [{steps}],")
             lines.append("        },")
         if shape.rewritten_at and keys:
-            lines.append(f"        rewritten_at={_jinja_list(shape.rewritten_at, 8)},")
+            lines.append(f"        rewritten_at={_moments(shape.rewritten_at, 8)},")
+        if prefix and shape.source_names:
+            lines.append(self._source_names(8).rstrip())
         if prefix:
-            lines.append(f"        ended_at={_jinja_list(shape.ended_at, 8)},")
+            lines.append(f"        ended_at={_moments(shape.ended_at, 8)},")
         elif keys:
             lines.append(f"        ended_at={self._ended_at()},")
             lines.append("        snapshots=snapshots_of_table(),")
         if shape.ended_where and keys:
             lines.append("        ended_where=[")
             lines += [
-                f"            ({_jinja_text(at)}, {_jinja_text(condition)}),"
+                f"            ({_moment(at)}, {jinja_text(condition)}),"
                 for at, condition in shape.ended_where
             ]
             lines.append("        ],")
@@ -409,7 +455,7 @@ class TableModels:
         if self._is_plain:
             return f"{prefix}images as (\n\n    {call}\n\n),\n\n"
         columns = ",\n".join(
-            _indented(f"{self._text_over_time(name)} as {_sql_name(name)}", 12)
+            _indented(f"{self._text_over_time(name)} as {sql_name(name)}", 12)
             for name in self.shape.columns
         )
         return (
@@ -443,7 +489,7 @@ class TableModels:
 
     def _arm(self, name: str, life: Incarnation) -> tuple[list[str], str]:
         """When one life of a column held, and its text then."""
-        text = "image." + _sql_name(name)
+        text = "image." + sql_name(name)
         if life.added_at is not None and life.default is not None:
             default = _default(life.default, life.types[0][1])
             text = _call_lines(
@@ -454,8 +500,8 @@ class TableModels:
                 "{{ function('convert_mysql_value') }}",
                 [
                     text,
-                    f"{{{{ sql_text({_jinja_text(str(old))}) }}}}",
-                    f"{{{{ sql_text({_jinja_text(str(new))}) }}}}",
+                    f"{{{{ sql_text({jinja_text(str(old))}) }}}}",
+                    f"{{{{ sql_text({jinja_text(str(new))}) }}}}",
                     "'{{ wire_form() }}'",
                 ],
             )
@@ -477,7 +523,7 @@ class TableModels:
         texts = [name for name in self._omissible if self.types[name] == "string"]
         bytes_ = [name for name in self._omissible if name not in texts]
         keys = ",\n".join(
-            _indented(f"{self._value(name)} as {_sql_name(name)}", 12)
+            _indented(f"{self._value(name)} as {sql_name(name)}", 12)
             for name in self.shape.key_columns
         )
         return (
@@ -503,12 +549,11 @@ class TableModels:
 
     def _typed(self) -> str:
         columns = ",\n".join(
-            _indented(f"{self._value(name)} as {_sql_name(name)}", 12)
+            _indented(f"{self._value(name)} as {sql_name(name)}", 12)
             for name in self.shape.columns
         )
         count = (
-            "{{ shape_count('held_at', "
-            f"{_jinja_list(self.shape.reshaped_at, 12)}) }}}}"
+            f"{{{{ shape_count('held_at', {_moments(self.shape.reshaped_at, 12)}) }}}}"
             if self.shape.reshaped_at
             else "0"
         )
@@ -549,7 +594,7 @@ class TableModels:
     def _call(self, name: str, column_type: SourceType, kept: str) -> str:
         own = self._seed.column_type(column_type)
         macro, others = own.call(self.shape.topic, kept)
-        arguments = [_jinja_text(_image(name)), *map(_jinja_value, others)]
+        arguments = [jinja_text(_image(name)), *map(_jinja_value, others)]
         call = f"{{{{ {macro}({', '.join(arguments)}) }}}}"
         is_hex = macro == "mysql_bytes" and kept == "string"
         return f"hex({call})" if is_hex else call
@@ -560,7 +605,7 @@ class TableModels:
         """Return the text of the current model."""
         columns = []
         for name in self.shape.live:
-            shown = _sql_name(name)
+            shown = sql_name(name)
             if self.types[name] != self.live_types[name]:
                 shown = f"cast({shown} as {self.live_types[name]}) as {shown}"
             columns.append(shown)
@@ -590,15 +635,17 @@ class TableModels:
         for name in names:
             life = self.shape.columns[name][-1]
             comment = f"{life.comment.rstrip('.')}. " if life.comment else ""
+            source = self.shape.source_names.get(name)
+            named = "" if source is None else f"{source}, "
             gone = " Dropped at the source; null since." if life.dropped_at else ""
             form = self._seed.column_type(life.type).form
             entries.append(
                 {
-                    "name": name,
+                    "name": yml_text(name),
                     "quote": True,
                     "data_type": types[name],
-                    "description": _inert(
-                        f"{comment}{life.type} at the source, kept as {form}.{gone}"
+                    "description": _description(
+                        f"{comment}{named}{life.type} at the source, kept as {form}.{gone}"
                     ),
                 }
             )
@@ -629,14 +676,15 @@ class TableModels:
             for name, kept in own.items()
         ]
         unknown = {
-            since: _inert(reason) for since, reason in self.shape.unknown_since.items()
+            since: yml_text(reason)
+            for since, reason in self.shape.unknown_since.items()
         }
         meta = {"config": {"meta": {"needs_snapshot": unknown}}} if unknown else {}
         return _dump(
             {
                 "name": f"scd2_{self.name}",
                 **meta,
-                "description": _inert(
+                "description": _description(
                     f"One row per version of a row of {self.shape.database}."
                     f"{self.shape.table}, told apart by {', '.join(keys)}. Versions of a "
                     "key do not overlap; at most one is open; a deleted row has none."
@@ -646,7 +694,7 @@ class TableModels:
                     {
                         "history_is_consistent": {
                             "arguments": {
-                                "key_columns": [_inert(name) for name in keys]
+                                "key_columns": [yml_text(name) for name in keys]
                             }
                         }
                     },
@@ -669,7 +717,7 @@ class TableModels:
         return _dump(
             {
                 "name": f"cur_{self.name}",
-                "description": _inert(
+                "description": _description(
                     f"One row per row of {self.shape.database}.{self.shape.table} as of "
                     f"the cut, told apart by {keys}: the open versions of its history."
                     + self._notes()
@@ -683,8 +731,8 @@ def table_rows(tables: list[TableModels]) -> dict[str, str]:
     """Return the model that counts the rows of all generated tables, and its yml."""
     selects = [
         "    select\n"
-        f"        {{{{ sql_text({_jinja_text(table.shape.database)}) }}}} as source_database,\n"
-        f"        {{{{ sql_text({_jinja_text(table.shape.table)}) }}}} as source_table,\n"
+        f"        {{{{ sql_text({jinja_text(table.shape.database)}) }}}} as source_database,\n"
+        f"        {{{{ sql_text({jinja_text(table.shape.table)}) }}}} as source_table,\n"
         "        count_if(is_current) as current_rows,\n"
         "        count(*) as versions,\n"
         "        count(_cdc_conversion_failures) as conversion_failures\n"
@@ -719,11 +767,8 @@ def table_rows(tables: list[TableModels]) -> dict[str, str]:
     return {"current/table_rows.sql": sql, "current/table_rows.yml": yml}
 
 
-def _inert(text: str) -> str:
-    """A text that dbt's Jinja shows as it is."""
-    if "{" not in text:
-        return text
-    return "{% raw %}" + text.replace("{% endraw", "{ % endraw") + "{% endraw %}"
+def _description(text: str) -> str:
+    return yml_text(markdown(text))
 
 
 def _dump(model: dict[str, Any]) -> str:

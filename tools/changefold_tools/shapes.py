@@ -11,9 +11,12 @@ import msgspec
 from changefold.connect_types import PREFIX, parse_connect_type
 from changefold.mysql_types import parse_mysql_type
 from changefold.schemas import PartitionChange
+from changefold_tools.column_names import spark_names
 from changefold_tools.partitions import UnknownRowsError, rows_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from changefold.column_types import SourceType
 
 
@@ -81,7 +84,9 @@ class TableShape:
             it gets a model of its own.
         versions: Rows of the model ``table_schemas`` that it was made from.
         columns: Model column -> its incarnations, which do not overlap in time.
-        live: The columns that the table has now, in order.
+        source_names: Model column -> name at the source, where they differ; so do names
+            in it that a column bore before.
+        live: The model columns that the table has now, in order.
         key_columns: The columns that identify a row; none, if equal rows are counted.
         unsent: Virtual generated columns, which no row message has.
         rewritten_at: DDLs that change what rows hold.
@@ -99,6 +104,7 @@ class TableShape:
     rewritten_at: list[str]
     reshaped_at: list[str]
     partial: str = ""
+    source_names: dict[str, str] = field(default_factory=dict)
     names: list[TableName] = field(default_factory=list)
     is_past: bool = False
     ended_at: list[str] = field(default_factory=list)
@@ -426,8 +432,13 @@ def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
     if not last["key_columns"]:
         # A row is what it holds: its DELETE has the new column's default.
         reshaped -= {v["valid_from_sequence"] for v in versions if _only_adds(v)}
+    spark = _rename(incarnations.values())
     columns: dict[str, list[Incarnation]] = {}
-    live = [column["name"] for column in last["columns"] if column["is_in_rows"]]
+    live = [
+        spark.get(column["name"], column["name"])
+        for column in last["columns"]
+        if column["is_in_rows"]
+    ]
     for name in live:
         columns[name] = []
     for incarnation in incarnations.values():
@@ -438,13 +449,27 @@ def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
         table=last["source_table"],
         columns=columns,
         live=live,
-        key_columns=list(last["key_columns"]),
+        key_columns=[spark.get(name, name) for name in last["key_columns"]],
         unsent=list(unsent),
         rewritten_at=sorted(rewritten | reshaped),
         reshaped_at=sorted(reshaped),
         partial=_partial(versions),
+        source_names={kept: name for name, kept in spark.items() if kept != name},
         versions=versions,
     )
+
+
+def _rename(lives: Iterable[Incarnation]) -> dict[str, str]:
+    """Give columns names that Spark can have; return them by the source's names.
+
+    What a column was called before stands behind all that columns are called now.
+    """
+    spans = [(life.name, life.added_at or "", life.dropped_at or "~") for life in lives]
+    spans += [(name, "", "~") for life in lives for _, name in life.names[:-1]]
+    spark = spark_names(spans)
+    for life in lives:
+        life.names = [(since, spark[name]) for since, name in life.names]
+    return spark
 
 
 def _begin(

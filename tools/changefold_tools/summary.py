@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
+from changefold_tools.inert import shown
 from changefold_tools.session import run_dbt, spark_session
 
 if TYPE_CHECKING:
@@ -105,9 +107,8 @@ def print_summary(project: Path, schema: str, console: Console) -> None:
         "select source_database, source_table, current_rows, versions, "
         f"conversion_failures from `{schema}`.table_rows order by 1, 2",
     ):
-        tables.add_row(
-            f"{row.source_database}.{row.source_table}", *_numbers(list(row)[2:])
-        )
+        name = shown(f"{row.source_database}.{row.source_table}")
+        tables.add_row(Text(name), *_numbers(list(row)[2:]))
     console.print(tables)
 
     quarantined = _rows(
@@ -117,7 +118,8 @@ def print_summary(project: Path, schema: str, console: Console) -> None:
     )
     for row in quarantined:
         console.print(
-            f"quarantined: {row.messages} x {row.error_class}, such as: {row.example}",
+            f"quarantined: {row.messages} x {row.error_class}, such as: "
+            f"{shown(str(row.example))}",
             highlight=False,
             markup=False,
         )

@@ -18,7 +18,7 @@
     followed as (
 
         select
-            {{ keys | join(', ') }},
+            struct({{ keys | join(', ') }}) as row_key,
             is_current,
             valid_to,
             _cdc_valid_from_sequence,
@@ -36,7 +36,7 @@
         select
             *,
             case
-                when {{ keys | join(' is null or ') }} is null then 'a key column is null'
+                when row_key.{{ keys | join(' is null or row_key.') }} is null then 'a key column is null'
                 when _cdc_valid_from_sequence >= _cdc_valid_to_sequence
                     then 'ends before it begins'
                 when next_from_sequence = _cdc_valid_from_sequence then 'is there twice'

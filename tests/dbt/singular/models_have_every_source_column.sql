@@ -12,7 +12,7 @@
     and not (node.config.get('names_over_time') or [{}])[-1].get('until') -%}
     {%- set names = [] -%}
     {%- for name in node.columns -%}
-        {%- do names.append('lower(' ~ sql_text(name) ~ ')') -%}
+        {%- do names.append(sql_text(node.config.get('source_names', {}).get(name, name))) -%}
     {%- endfor -%}
     {%- do rows.append(
         '(' ~ sql_text(node.config.get('topic'))
@@ -74,7 +74,7 @@ compared as (
             live_tables.columns,
             described -> described.is_in_rows
             and not array_contains(
-                coalesce(models.model_columns, array('')), lower(described.name)
+                coalesce(models.model_columns, array('')), described.name
             )
         ) as missing_columns
     from live_tables

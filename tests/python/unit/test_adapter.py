@@ -101,11 +101,17 @@ def test_an_unknown_failure_loses_its_stack_trace_and_plan() -> None:
         (True, "true"),
         (7, "'7'"),
         ("it's \\ here", "'it\\'s \\\\ here'"),
+        ("${env:PATH}", "'$\\{env:PATH}'"),
         (datetime(2026, 1, 2, 3, 4, 5, 6), "'2026-01-02 03:04:05.000006'"),  # noqa: DTZ001  # a seed has no zone
     ],
 )
 def test_a_value_of_a_seed_is_quoted(value: object, sql: str) -> None:
     assert literal(value) == sql
+
+
+def test_spark_puts_no_variable_in_the_place_of_a_text() -> None:
+    settings = SparkSessionCredentials().session_settings()
+    assert settings["spark.sql.variable.substitute"] == "false"
 
 
 def test_a_setting_of_the_profile_has_the_last_word() -> None:

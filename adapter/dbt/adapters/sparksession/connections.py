@@ -88,7 +88,9 @@ class SparkSessionCredentials(Credentials):
         """Return the settings of the SparkSession; ``spark_config`` has the last word.
 
         The defaults are those for small runs: no UI, no progress bar, short plans in
-        the log of statements, UTC. A build generates some 500 classes, and Spark would keep
+        the log of statements, UTC. Spark would put the value of a variable in the place
+        of `${env:PATH}` in any statement, also where that is a name or a text of a topic.
+        A build generates some 500 classes, and Spark would keep
         100 of them: compiling them anew was a third of each later build in the process.
         Pruning of nested columns is off as Spark 4.1 stops
         some plans that alias a column of a struct below `explode` ("Could not find
@@ -108,6 +110,7 @@ class SparkSessionCredentials(Credentials):
                 )
                 for key, value in self.catalog_properties.items()
             },
+            "spark.sql.variable.substitute": "false",
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
             "spark.sql.ui.explainMode": "simple",
@@ -225,7 +228,7 @@ def literal(value: Any) -> str:  # any seed value
     if isinstance(value, datetime.datetime):
         return f"'{value.isoformat(sep=' ')}'"
     text = str(value).replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{text}'"
+    return "'" + text.replace("${", "$\\{") + "'"
 
 
 class SparkSessionConnectionManager(SparkConnectionManager):

@@ -24,9 +24,12 @@
 {% endmaterialization %}
 
 
-{# Text as a SQL literal. dbt-spark escapes quotes but not backslashes. #}
+{#
+    Text as a SQL literal. dbt-spark escapes quotes but not backslashes. And Spark puts a
+    value in the place of `${env:PATH}`, even inside a literal.
+#}
 {% macro sql_text(text) -%}
-    '{{ (text | string) | replace('\\', '\\\\') | replace("'", "\\'") }}'
+    '{{ (text | string) | replace('\\', '\\\\') | replace("'", "\\'") | replace('${', '$\\{') }}'
 {%- endmacro %}
 
 
