@@ -284,19 +284,21 @@ def build_recording(
                 "".join(part), encoding="utf-8"
             )
             command = "build" if run == runs - 1 else "run"
-            _run(command, copy, before_run)
-            if update_models(copy, _SCHEMA, check=False).written:
-                _run(command, copy, before_run)
+            # The tables' schemas are all that the first models are made from.
+            first = [command] if run else ["run", "--select", "+table_schemas"]
+            _run(first, copy, before_run)
+            if update_models(copy, _SCHEMA, check=False).written or not run:
+                _run([command], copy, before_run)
         export_tables(spark_session(), _SCHEMA, export)
         return NotApplied(_pending(spark_session()), _cut_down(spark_session()))
 
 
 def _run(
-    command: str, project: Path, before_run: Callable[[Path], None] | None
+    command: list[str], project: Path, before_run: Callable[[Path], None] | None
 ) -> None:
     if before_run is not None:
         before_run(project)
-    run_dbt([command, "--quiet"], project)
+    run_dbt([*command, "--quiet"], project)
 
 
 @dataclass(frozen=True)
