@@ -1,5 +1,6 @@
 {#
-    The statement that appends to a raw table the messages which it lacks.
+    The statement that appends to a raw table the messages which it lacks. What was pruned from
+    it does not come back.
 
     Arguments:
         raw: relation of the raw table.
@@ -25,7 +26,15 @@ with
 incoming as (
 
     select * from {{ incoming }}
-    where {{ is_in_topic(topic, 'topic') }}
+    where
+        {{ is_in_topic(topic, 'topic') }}
+        {%- for place in pruned_positions() if place.kafka_topic == topic.name %}
+        and not (
+            topic = {{ sql_text(place.record_topic) }}
+            and partition = {{ place.kafka_partition }}
+            and offset <= {{ place.last_offset }}
+        )
+        {%- endfor %}
 
 ),
 

@@ -20,6 +20,8 @@
         {%- do lock_warehouse() -%}
         {%- set schema_relation = api.Relation.create(schema=target.schema) -%}
         {%- do run_query('create schema if not exists ' ~ schema_relation.without_identifier()) -%}
+        {%- do check_full_refresh() -%}
+        {%- do finish_pruning() -%}
         {%- set ledger = api.Relation.create(schema=target.schema, identifier='landed_files') -%}
         {%- do run_query(
             'create table if not exists ' ~ ledger ~ ' (topic string, path string,'

@@ -66,7 +66,8 @@ events as (
         -- Read again after it was in quarantine, where it had been counted.
         change_log.is_new
         and change_log.event_index = 0
-        and change_log.replays > 0 as was_quarantined,
+        and change_log.replays > 0
+        and {{ (execute and goes_on()) | string | lower }} as was_quarantined,
         change_log.event_kind,
         change_log.event_kind = 'row'
         and change_log.is_duplicate as is_duplicate_change,
@@ -78,6 +79,13 @@ events as (
         ) as is_below_cut
     from change_log
     inner join resolved_cuts on change_log.kafka_topic = resolved_cuts.kafka_topic
+
+),
+
+-- Counted before it was pruned, and again where all is counted anew.
+pruned as (
+
+    {{ pruned_rows() }}
 
 ),
 
@@ -123,6 +131,21 @@ gathered as (
         quarantined,
         control
     from previous
+    union all
+    select
+        kafka_topic,
+        record_topic,
+        kafka_partition,
+        log_messages as messages_read,
+        events,
+        0 as applied,
+        0 as filtered,
+        duplicates,
+        0 as beyond_cut,
+        quarantined,
+        control
+    from pruned
+    where not {{ (execute and goes_on()) | string | lower }}
     union all
     select
         kafka_topic,

@@ -38,13 +38,13 @@ raw_messages as (
 
 ),
 
-counted as (
+left_over as (
 
     select
         raw_messages.kafka_topic,
         raw_messages.record_topic,
         raw_messages.kafka_partition,
-        count(*) as messages_landed
+        count(*) as messages
     from raw_messages
     left join watermarks
         on
@@ -58,6 +58,38 @@ counted as (
         raw_messages.kafka_topic,
         raw_messages.record_topic,
         raw_messages.kafka_partition
+
+),
+
+pruned as (
+
+    {{ pruned_rows() }}
+
+),
+
+gathered as (
+
+    select * from left_over
+    union all
+    select
+        kafka_topic,
+        record_topic,
+        kafka_partition,
+        messages
+    from pruned
+    where messages > 0
+
+),
+
+counted as (
+
+    select
+        kafka_topic,
+        record_topic,
+        kafka_partition,
+        sum(messages) as messages_landed
+    from gathered
+    group by kafka_topic, record_topic, kafka_partition
 
 ),
 
