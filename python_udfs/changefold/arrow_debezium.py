@@ -222,7 +222,11 @@ class _Payloads:
             self._unwrap(np.flatnonzero(has_schema & ~is_other))
         is_unknown = self.schema_ids == _UNKNOWN
         self._ends[is_unknown] = self._starts[is_unknown]
-        self.pieces: pa.BinaryArray = batch.cut(self._starts, self._ends)
+        is_whole = not values.null_count and bool((self.schema_ids == _NO_SCHEMA).all())
+        # Nothing is copied where nothing has to be cut.
+        self.pieces: pa.BinaryArray = (
+            values if is_whole else batch.cut(self._starts, self._ends)
+        )
 
     def _unwrap(self, left: Places) -> None:
         """Find the schemas: one message tells that of all that begin alike."""
@@ -406,11 +410,10 @@ class _Recognised:
     def _find_envelopes(self) -> None:
         """Find the rows and the source in the values."""
         documents = self._documents
-        words, opens = documents.name_words, documents.name_opens
-        lengths = documents.colons + 1 - opens
+        opens, lengths = documents.name_opens, documents.name_lengths
         first = documents.first_name[: self._count]
         last = documents.first_name[1 : self._count + 1]
-        after, source = self._named(words, lengths, opens)
+        after, source = self._named(lengths, opens)
         fits = documents.is_plain[: self._count] & (last - first >= 3)
         fits &= self._has_shapes & (self._value_payloads.schema_ids != _UNKNOWN)
         fits &= (first < after) & (after < source)
@@ -425,7 +428,8 @@ class _Recognised:
         after_start, after_end = documents.colons[after] + 1, opens[source] - 1
         data = documents.data
         fits = (data[starts] == ord("{")) & (opens[first] == starts + 1)
-        fits &= (words[first] == _word(b'"before":')) & (lengths[first] == 9)
+        fits &= documents.name_words(first) == _word(b'"before":')
+        fits &= lengths[first] == len(b'"before":')
         fits &= (data[before_end] == ord(",")) & (data[after_end] == ord(","))
         self._is_envelope = fits
         self._images = [
@@ -434,14 +438,13 @@ class _Recognised:
         ]
         self._envelopes = Objects(after_end, ends, source, last - source)
 
-    def _named(
-        self, words: npt.NDArray[np.uint64], lengths: Places, opens: Places
-    ) -> tuple[Places, Places]:
+    def _named(self, lengths: Places, opens: Places) -> tuple[Places, Places]:
         """Find the names ``after`` and ``source`` of each value; -1 if there is none."""
         documents = self._documents
         found = []
         for name in (b'"after":', b'"source":'):
-            names = np.flatnonzero((words == _word(name)) & (lengths == len(name)))
+            names = np.flatnonzero(lengths == len(name))
+            names = names[documents.name_words(names) == _word(name)]
             owners = np.searchsorted(documents.first_name, names, "right") - 1
             if name == b'"after":':
                 # Behind a row, or the null that stands for one.

@@ -37,7 +37,15 @@ from changefold.connect_values import (
     value_text,
 )
 from changefold.errors import CdcDecodeError
-from changefold.json_documents import Integers, JsonDocuments, join_pieces
+from changefold.json_documents import (
+    Integers,
+    JsonDocuments,
+    Views,
+    Words,
+    join_views,
+    moved_views,
+    views_of,
+)
 from changefold.json_layouts import Layout
 from changefold.message_batch import Flags, Places
 from changefold.strict_json import NumberToken, strict_tokens
@@ -94,7 +102,7 @@ class Tokens:
         """Tell what the values are."""
         self._documents = documents
         self.starts, self.ends, self.strings = starts, ends, strings
-        kinds = _KINDS[documents.data[starts]]
+        kinds = _KINDS.take(documents.data[starts])
         self.kinds: npt.NDArray[np.uint8] = kinds
         self.has_long_escape: Flags = np.zeros(len(starts), np.bool_)
         self._check_texts()
@@ -140,20 +148,18 @@ class Tokens:
         if not len(self.numbers):
             count = len(chosen)
             nowhere = np.zeros(count, np.bool_)
-            return Integers(
-                nowhere,
-                nowhere,
-                np.zeros(count, np.int64),
-                np.zeros((count, 3), np.uint64),
-            )
-        is_whole, valid, numbers, words = self._integers
+            return Integers(nowhere, nowhere, np.zeros(count, np.int64))
+        is_whole, valid, numbers = self._integers
         is_number = self.numbers[places] == chosen
         return Integers(
             is_whole[places] & is_number,
             valid[places] & is_number,
             numbers[places],
-            words[places],
         )
+
+    def digits(self, chosen: Places) -> Words:
+        """Return the digits of some tokens, as `JsonDocuments.digits` does."""
+        return self._documents.digits(self.starts[chosen], self.ends[chosen])
 
     def cut(self, chosen: Places) -> pa.BinaryArray:
         """Cut tokens out."""
@@ -191,14 +197,14 @@ class _Plan(NamedTuple):
         columns: How each is converted.
         may_be_null: Which may be null.
         literals: JSON text between the values, see `_literals`.
-        bounds: Where each of these begins, and the end.
+        views: Views of these.
     """
 
     names: tuple[str, ...]
     columns: tuple[Column, ...]
     may_be_null: Flags
     literals: npt.NDArray[np.uint8]
-    bounds: Places
+    views: Views
 
 
 def _plan(layout: Layout, context: RowContext) -> _Plan | None:
@@ -219,13 +225,24 @@ def _plan(layout: Layout, context: RowContext) -> _Plan | None:
     other = undeclared(UNAVAILABLE).other
     found = [columns.get(name, other) for name in names]
     literals = _literals(names)
+    lengths = np.array([len(literal) for literal in literals])
+    data = _padded(np.frombuffer(b"".join(literals), np.uint8))
     return _Plan(
         tuple(names),
         tuple(column for column in found if column is not None),
         may_be_null,
-        np.frombuffer(b"".join(literals), np.uint8),
-        np.append(0, np.cumsum([len(literal) for literal in literals])),
+        data,
+        views_of(data, _PADDING + np.cumsum(lengths) - lengths, lengths, 0),
     )
+
+
+_PADDING: Final = 16
+"""So many bytes before and behind the texts satisfy `views_of`."""
+
+
+def _padded(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    padding = np.zeros(_PADDING, np.uint8)
+    return np.concatenate([padding, data, padding])
 
 
 # How a value is written: without quotes, with them, or not at all.
@@ -281,15 +298,13 @@ class _Space(NamedTuple):
     Attributes:
         values: Their values, a slice of the tokens.
         row: The first row.
-        starts: Gets where their pieces begin: of each row a literal, a value, and so on
+        views: Gets the views of their pieces: of each row a literal, a value, and so on
             to the last literal.
-        lengths: Gets how long they are.
     """
 
     values: slice
     row: int
-    starts: npt.NDArray[np.int32]
-    lengths: npt.NDArray[np.int32]
+    views: Views
 
 
 class RowBatch:
@@ -331,8 +346,8 @@ class RowBatch:
         self._lengths = tokens.ends - self._starts - is_text
         self._states = (tokens.kinds != NULL).view(np.int8)
         self._bad = tokens.kinds == BAD
-        self._converted: list[npt.NDArray[np.uint8]] = [documents.data]
-        self._size = len(documents.data)
+        self._buffers: list[npt.NDArray[np.uint8]] = [documents.data]
+        self._views = views_of(documents.data, self._starts, self._lengths, 0)
         self._convert()
         self._join(groups, plans)
 
@@ -372,7 +387,8 @@ class RowBatch:
         """Find placeholders, and write texts with long escapes as we write them."""
         tokens = self._tokens
         suspects = tokens.has_long_escape & (tokens.kinds == TEXT)
-        is_long = np.isin(self._lengths, _MARKER_LENGTHS) & (tokens.kinds == TEXT)
+        is_long = _IS_MARKER_LENGTH.take(self._lengths, mode="clip")
+        is_long &= tokens.kinds == TEXT
         longs = np.flatnonzero(is_long)
         head = self._documents.pieces(self._starts[longs], 8)[:, 0]
         suspects[longs[np.isin(head, _MARKER_HEADS)]] = True
@@ -412,12 +428,15 @@ class RowBatch:
             texts = texts.cast(pa.binary())
         _, offsets, data = texts.buffers()
         bounds = np.frombuffer(offsets, np.int32)[texts.offset :][: len(texts) + 1]
-        self._starts[chosen] = bounds[:-1] + self._size
-        self._lengths[chosen] = np.diff(bounds)
-        if data is not None:
-            piece = np.frombuffer(data, np.uint8)[: bounds[-1]]
-            self._converted.append(piece)
-            self._size += len(piece)
+        used = np.frombuffer(b"" if data is None else data, np.uint8)[: bounds[-1]]
+        padded = _padded(used)
+        self._views[chosen] = views_of(
+            padded,
+            bounds[:-1].astype(np.int64) + _PADDING,
+            np.diff(bounds).astype(np.int64),
+            len(self._buffers),
+        )
+        self._buffers.append(padded)
 
     def _convert_one_by_one(self, slots: list[_Slot], left: Places) -> None:
         """Convert distinct values; mark those that are not of their type."""
@@ -443,7 +462,7 @@ class RowBatch:
             self._replace(chosen[is_text], pieces)
 
     def _integers(self, chosen: Places, bits: int) -> Places:
-        _, valid, numbers, _ = self._tokens.integers(chosen)
+        _, valid, numbers = self._tokens.integers(chosen)
         if bits < 64:
             limit = 1 << (bits - 1)
             valid &= (numbers >= -limit) & (numbers < limit)
@@ -498,7 +517,7 @@ class RowBatch:
         self, chosen: Places, factor: int, limits: tuple[int, int], type_: pa.DataType
     ) -> Places:
         """Convert numbers of units; Arrow's text of the type is ours."""
-        _, valid, numbers, _ = self._tokens.integers(chosen)
+        _, valid, numbers = self._tokens.integers(chosen)
         valid &= numbers >= -(-limits[0] // factor)
         valid &= numbers <= limits[1] // factor
         counts = numbers[valid] * factor
@@ -558,8 +577,7 @@ class RowBatch:
             0 if plan is None else group.starts.size * 2 + group.starts.shape[1]
             for group, plan in zip(groups, plans, strict=True)
         ]
-        starts = np.empty(sum(sizes), np.int32)
-        lengths = np.empty(sum(sizes), np.int32)
+        views = np.empty(sum(sizes), "V16")
         bounds = [np.zeros(1, np.int64)]
         valid: list[Flags] = [np.zeros(0, np.bool_)]
         self.unavailable: dict[int, str] = {}
@@ -572,54 +590,43 @@ class RowBatch:
             else:
                 chosen = slice(first, first + group.starts.size)
                 first += group.starts.size
-                pieces = slice(piece, piece + size)
-                space = _Space(chosen, row, starts[pieces], lengths[pieces])
+                space = _Space(chosen, row, views[piece : piece + size])
                 valid.append(self._lay_out(group, plan, space))
                 bounds.append(piece + np.arange(1, count + 1) * (size // count))
             piece += size
             row += count
         self.valid: Flags = np.concatenate(valid)
-        pool = np.concatenate([*self._converted, np.zeros(16, np.uint8)])
-        joined = join_pieces(pool, starts, lengths)
-        places = np.zeros(len(lengths) + 1, np.int32)
-        np.cumsum(lengths, out=places[1:])
+        places, joined = join_views(views, self._buffers)
         row_bounds = places[np.concatenate(bounds)]
-        self.texts = pa.StringArray.from_buffers(
-            row, pa.py_buffer(row_bounds), pa.py_buffer(joined)
-        )
+        self.texts = pa.StringArray.from_buffers(row, pa.py_buffer(row_bounds), joined)
 
     def _lay_out(self, group: RowGroup, plan: _Plan, space: _Space) -> Flags:
         """Say which pieces the rows of a group are made of; return which are valid."""
-        chosen, row, starts, lengths = space
+        chosen, row, views = space
         shape = group.starts.shape
         states = self._states[chosen].reshape(shape)
         is_valid: Flags = ~self._bad[chosen].reshape(shape).any(axis=0)
         if not plan.may_be_null.all():
             kinds = self._tokens.kinds[chosen].reshape(shape)
             is_valid &= ~(kinds[~plan.may_be_null] == NULL).any(axis=0)
-        value_lengths = self._lengths[chosen].reshape(shape)
+        value_views = self._views[chosen].reshape(shape)
         is_absent = states == _ABSENT
         absent = np.flatnonzero(is_absent.any(axis=0))
         if len(absent):
             # The first one has the brace.
             is_valid &= ~is_absent[0]
-            value_lengths = np.where(is_absent, 0, value_lengths)
+            value_views[is_absent] = np.zeros(1, "V16")
             for place in absent.tolist():
                 names = [plan.names[at] for at in np.flatnonzero(is_absent[:, place])]
                 self.unavailable[row + place] = _encode(names).decode()
-        pieces = (shape[1], 2 * shape[0] + 1)
-        starts = starts.reshape(pieces)
-        lengths = lengths.reshape(pieces)
-        starts[:, 1::2] = self._starts[chosen].reshape(shape).T
-        lengths[:, 1::2] = value_lengths.T
+        views = views.reshape(shape[1], 2 * shape[0] + 1)
+        views[:, 1::2] = value_views.T
         ids = np.empty((shape[0] + 1, shape[1]), np.intp)
         ids[:] = 9 * np.arange(shape[0] + 1)[:, None]
         ids[:-1] += states
         ids[1:] += 3 * states
-        starts[:, 0::2] = (plan.bounds[:-1] + self._size).astype(np.int32)[ids].T
-        lengths[:, 0::2] = np.diff(plan.bounds).astype(np.int32)[ids].T
-        self._converted.append(plan.literals)
-        self._size += len(plan.literals)
+        views[:, 0::2] = moved_views(plan.views, len(self._buffers))[ids].T
+        self._buffers.append(plan.literals)
         return is_valid
 
 
@@ -697,7 +704,8 @@ _MARKERS: Final = tuple(
 )
 """The texts that stand for unavailable values, as they come between quotes."""
 
-_MARKER_LENGTHS: Final = [len(marker) for marker in _MARKERS]
+_IS_MARKER_LENGTH: Final = np.zeros(max(map(len, _MARKERS)) + 2, np.bool_)
+_IS_MARKER_LENGTH[[len(marker) for marker in _MARKERS]] = True
 _MARKER_HEADS: Final = np.array(
     [int.from_bytes(marker[:8], "little") for marker in _MARKERS], np.uint64
 )

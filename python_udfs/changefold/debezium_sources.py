@@ -78,7 +78,7 @@ class _Lsns(NamedTuple):
         is_there: Where there is one.
         starts: Where its digits begin.
         ends: Where they end, exclusive.
-        words: The digits, as in `Integers`.
+        words: The digits, as `JsonDocuments.digits` gives them.
     """
 
     is_there: Flags
@@ -173,10 +173,15 @@ class SourceBatch:
         self.ops = np.array([ord(message.op or " ") for message in known], np.uint8)[
             ids
         ]
+        taken = pa.array(ids)
         for name in _SHARED:
             values = [getattr(message, name) for message in known]
             type_ = pa.bool_() if name == "is_snapshot" else pa.string()
-            self.columns[name] = pa.array(values, type_).take(pa.array(ids))
+            self.columns[name] = (
+                pa.repeat(pa.scalar(values[0], type_), len(ids))
+                if len(set(values)) == 1
+                else pa.array(values, type_).take(taken)
+            )
 
     def _shared(self, place: int) -> DebeziumMessage | None:
         """Read one message; ``None`` if it is no valid change of a row."""
@@ -216,6 +221,8 @@ class SourceBatch:
             is_first = documents.has(starts, ends, first)
             if (is_first & (ends - starts == len(first))).all():
                 return np.zeros(len(tokens), np.int64)
+        if (ends - starts).max() <= 8:
+            return _numbered(documents.short_words(starts, ends))
         return _numbered(self._tokens.cut(tokens))
 
     # -------------------------------------------------------------------- members
@@ -224,21 +231,32 @@ class SourceBatch:
         """Return the tokens of a member."""
         return np.arange(member * self._shape[1], (member + 1) * self._shape[1])
 
-    def _integer(self, path: Path) -> tuple[Flags, npt.NDArray[np.int64], Matrix]:
+    def _integer(self, path: Path) -> tuple[Flags, npt.NDArray[np.int64]]:
         """Read a number.
 
         Returns:
-            Where there is one, the numbers, and their 20 digits.
+            Where there is one, and the numbers.
         """
         count = self._shape[1]
         member = self._members.get(path)
         if member is None:
-            nothing = np.full((count, 20), ord("0"), np.uint8)
-            return np.zeros(count, np.bool_), np.zeros(count, np.int64), nothing
+            return np.zeros(count, np.bool_), np.zeros(count, np.int64)
         kinds = self._kinds[member]
-        _, valid, numbers, words = self._tokens.integers(self._row(member))
+        _, valid, numbers = self._tokens.integers(self._row(member))
         has_number = kinds == NUMBER
         self.valid &= (has_number & valid & (numbers >= 0)) | (kinds == NULL)
+        return has_number, numbers
+
+    def _integer_digits(
+        self, path: Path
+    ) -> tuple[Flags, npt.NDArray[np.int64], Matrix]:
+        """Read a number, and its 20 digits."""
+        has_number, numbers = self._integer(path)
+        member = self._members.get(path)
+        if member is None:
+            nothing = np.full((len(numbers), 20), ord("0"), np.uint8)
+            return has_number, numbers, nothing
+        words = self._tokens.digits(self._row(member))
         words[~has_number] = _ZEROS
         return has_number, numbers, _digits(words)
 
@@ -276,7 +294,7 @@ class SourceBatch:
             ("source_ts_ms", ("source", "ts_ms")),
             ("ts_ms", ("ts_ms",)),
         ):
-            has_number, numbers, _ = self._integer(path)
+            has_number, numbers = self._integer(path)
             if name == "source_ts_ms":
                 self.valid &= numbers <= MAX_MILLISECONDS
             self.columns[name] = pa.array(numbers, mask=~has_number)
@@ -286,7 +304,7 @@ class SourceBatch:
             has_id, starts, ends = self._text(("transaction", "id"))
             self.valid &= has_id
             self.columns["transaction_id"] = self._cut(starts, ends, has_id)
-            has_order, orders, _ = self._integer(("transaction", "total_order"))
+            has_order, orders = self._integer(("transaction", "total_order"))
             self.columns["transaction_order"] = pa.array(orders, mask=~has_order)
             return
         if any(path[0] == "transaction" for path in self._members):
@@ -337,18 +355,20 @@ class SourceBatch:
             texts[~has_lsn] = np.frombuffer(_NO_LSN, np.uint8)
             is_lsn = ends - starts == 22
             is_lsn &= (texts[:, [8, 17]] == ord(":")).all(axis=1)
-            is_digit = _HEXADECIMAL[texts]
+            is_digit = _HEXADECIMAL.take(texts)
             is_digit[:, [8, 17]] = True
             is_lsn &= is_digit.all(axis=1)
             self.valid &= np.where(has_lsn, is_lsn, is_read)
             self.columns[column] = self._cut(starts, ends, has_lsn)
             lsns.append(texts)
-        has_serial, serials, digits = self._integer(("source", "event_serial_no"))
+        has_serial, serials, digits = self._integer_digits(
+            ("source", "event_serial_no")
+        )
         self.columns["event_serial_no"] = pa.array(serials, mask=~has_serial)
         return [lsns[0], b".", stage, b".", lsns[1], b".", digits]
 
     def _postgresql(self, is_read: Flags, stage: Matrix) -> list[Matrix | bytes]:
-        has_lsn, _, digits = self._integer(("source", "lsn"))
+        has_lsn, _, digits = self._integer_digits(("source", "lsn"))
         first, second = self._sequence()
         # An incremental snapshot has no LSN of its own.
         digits = np.where(has_lsn[:, None], digits, _digits(second.words))
@@ -404,12 +424,13 @@ class SourceBatch:
         ends = nowhere if ends is None else np.where(is_there, ends, nowhere)
         integers = self._documents.integers(starts, ends)
         self.valid &= ~is_there | (integers.valid & (integers.numbers >= 0))
-        integers.words[~is_there] = _ZEROS
-        return _Lsns(is_there, starts, ends, integers.words)
+        words = self._documents.digits(starts, ends)
+        words[~is_there] = _ZEROS
+        return _Lsns(is_there, starts, ends, words)
 
     def _mysql(self, is_read: Flags, stage: Matrix) -> list[Matrix | bytes]:
-        has_pos, pos, digits = self._integer(("source", "pos"))
-        has_row, rows, row_digits = self._integer(("source", "row"))
+        has_pos, pos, digits = self._integer_digits(("source", "pos"))
+        has_row, rows, row_digits = self._integer_digits(("source", "row"))
         has_gtid, starts, ends = self._text(("source", "gtid"))
         self.valid &= has_pos & (rows < 10**10)
         self.columns["binlog_pos"] = pa.array(pos, mask=~has_pos)
@@ -424,13 +445,13 @@ class SourceBatch:
         ]
 
     def _ticdc(self, is_read: Flags, stage: Matrix) -> list[Matrix | bytes]:
-        has_commit_ts, commit_ts, digits = self._integer(("source", "commit_ts"))
+        has_commit_ts, commit_ts, digits = self._integer_digits(("source", "commit_ts"))
         self.valid &= has_commit_ts
         self.columns["commit_ts"] = pa.array(commit_ts, mask=~has_commit_ts)
         return [digits]
 
     def _by_time(self, is_read: Flags, stage: Matrix) -> list[Matrix | bytes]:
-        has_time, _, digits = self._integer(("source", "ts_ms"))
+        has_time, _, digits = self._integer_digits(("source", "ts_ms"))
         self.valid &= has_time
         return [digits, b".", stage]
 

@@ -17,7 +17,15 @@ import pyarrow as pa
 from changefold.message_batch import Flags, MessageBatch, Places
 from changefold.strict_json import MAX_INT64
 
-__all__ = ["MAX_WINDOW", "Integers", "JsonDocuments", "join_pieces"]
+__all__ = [
+    "MAX_WINDOW",
+    "Integers",
+    "JsonDocuments",
+    "Views",
+    "join_views",
+    "moved_views",
+    "views_of",
+]
 
 MAX_WINDOW: Final = 256
 """So many bytes before and behind the documents may be looked at."""
@@ -45,6 +53,9 @@ _LAST_BYTES: Final = np.array(
 )
 """By a number up to 8, the mask of so many of the last bytes of a word."""
 
+_FIRST_BYTES: Final = np.array([(1 << 8 * count) - 1 for count in range(9)], np.uint64)
+"""The same for the first bytes."""
+
 
 class Integers(NamedTuple):
     """Numbers that were read from digits; an array each.
@@ -53,14 +64,11 @@ class Integers(NamedTuple):
         is_whole: Where there is a whole number as JSON has it, of 1 to 24 digits.
         valid: Where it is from -(2^63 - 1) to 2^63 - 1 and is not ``-0``.
         numbers: The number; elsewhere any.
-        words: Its digits without the sign, filled with zeros from the left to 24:
-            matrix of the shape (numbers, 3).
     """
 
     is_whole: Flags
     valid: Flags
     numbers: npt.NDArray[np.int64]
-    words: Words
 
 
 class JsonDocuments(MessageBatch):
@@ -78,7 +86,7 @@ class JsonDocuments(MessageBatch):
         names: Which strings are names of members.
         colons: Where the colon behind each name lies.
         name_opens: Where the name begins: its quote.
-        name_words: The last bytes of the name with its quotes and colon, at most 8.
+        name_lengths: How many bytes the name has, with its quotes and colon.
         first_name: By the document, its first name; one more for the end.
     """
 
@@ -94,7 +102,7 @@ class JsonDocuments(MessageBatch):
         self.data = self._bytes[: self.ends[-1]]
         self.starts, self.ends = self.starts[1:-1], self.ends[1:-1]
         found = self.data == _BACKSLASH
-        escapes = self._escapes(np.flatnonzero(found))
+        escapes = self._escapes(found)
         # In the same memory: the kernel takes long to give more.
         is_quote = np.equal(self.data, _QUOTE, out=found)
         is_quote[escapes + 1] = False
@@ -108,17 +116,19 @@ class JsonDocuments(MessageBatch):
         self.opens: Places = places[0::2]
         self.closes: Places = places[1::2]
         self._mark_escapes(escapes)
-        self.names: Places = np.flatnonzero(self.data[self.closes + 1] == _COLON)
+        self.names: Places = np.flatnonzero(self.data[1:][self.closes] == _COLON)
         self.colons: Places = self.closes[self.names] + 1
         self.name_opens: Places = self.opens[self.names]
-        words = self.pieces(self.colons - 7, 8)[:, 0]
-        lengths = np.minimum(self.colons + 1 - self.name_opens, 8)
-        self.name_words: Words = words & _LAST_BYTES[lengths]
+        self.name_lengths: Places = self.colons - self.name_opens
+        self.name_lengths += 1
         self.first_name: Places = np.searchsorted(self.names, bounds // 2)
 
     @staticmethod
-    def _escapes(slashes: Places) -> Places:
+    def _escapes(is_slash: Flags) -> Places:
         """Return which backslashes begin an escape."""
+        if not is_slash.any():
+            return np.empty(0, np.int64)
+        slashes = np.flatnonzero(is_slash)
         begins = np.append(True, np.diff(slashes) > 1)[: len(slashes)]
         run_starts = np.flatnonzero(begins)
         ids = np.cumsum(begins) - 1
@@ -162,6 +172,19 @@ class JsonDocuments(MessageBatch):
         taken = pieces[places]
         return taken.view(np.uint64).reshape(*places.shape, length // 8)
 
+    def name_words(self, names: Places) -> Words:
+        """Return the last bytes of names with their quotes and colons, at most 8."""
+        words: Words = self.pieces(self.colons[names] - 7, 8)[..., 0]
+        words &= _LAST_BYTES.take(self.name_lengths[names], mode="clip")
+        return words
+
+    def short_words(self, starts: Places, ends: Places) -> Words:
+        """Return pieces of up to 8 bytes as words."""
+        lengths = ends - starts
+        words: Words = self.pieces(starts, 8)[..., 0]
+        words &= _FIRST_BYTES.take(lengths)
+        return words
+
     def integers(self, starts: Places, ends: Places) -> Integers:
         """Read whole numbers; the arguments are where each begins and ends."""
         is_negative = self.data[starts] == ord("-")
@@ -169,22 +192,43 @@ class JsonDocuments(MessageBatch):
         lengths = ends - first
         is_zero = self.data[first] == ord("0")
         is_whole = (lengths > 0) & (lengths <= 24) & (~is_zero | (lengths == 1))
-        words = np.full((len(starts), 3), _ZEROS)
-        numbers = np.zeros(len(starts), np.uint64)
-        for skipped in (0, 8, 16):
-            # Most have 8 digits at most: the others have more words.
+        word = self._eight_digits(lengths, ends)
+        is_whole &= _are_digits(word)
+        numbers = _number(word)
+        for skipped in (8, 16):
+            # Few have more digits.
             mine = np.flatnonzero(lengths > skipped)
-            mask = _LAST_BYTES[np.minimum(lengths[mine] - skipped, 8)]
-            word = self.pieces(ends[mine] - skipped - 8, 8)[:, 0]
-            word = (word & mask) | (_ZEROS & ~mask)
-            words[mine, 2 - skipped // 8] = word
+            if not len(mine):
+                break
+            word = self._eight_digits(lengths[mine] - skipped, ends[mine] - skipped)
             is_whole[mine] &= _are_digits(word)
             numbers[mine] += _number(word) * np.uint64(10**skipped)
         valid = is_whole & (lengths <= 19) & (numbers <= np.uint64(MAX_INT64))
         valid &= ~(is_zero & is_negative)
         signed = numbers.view(np.int64)
         np.negative(signed, out=signed, where=is_negative)
-        return Integers(is_whole, valid, signed, words)
+        return Integers(is_whole, valid, signed)
+
+    def digits(self, starts: Places, ends: Places) -> Words:
+        """Return the digits of whole numbers.
+
+        Returns:
+            Those without the sign, filled with zeros from the left to 24: a matrix of
+            the shape (numbers, 3).
+        """
+        lengths = ends - starts - (self.data[starts] == ord("-"))
+        words = np.empty((len(starts), 3), np.uint64)
+        for place, skipped in enumerate((16, 8, 0)):
+            words[:, place] = self._eight_digits(lengths - skipped, ends - skipped)
+        return words
+
+    def _eight_digits(self, lengths: Places, ends: Places) -> Words:
+        """Return the last eight bytes, with zeros for those that are too many."""
+        mask = _LAST_BYTES.take(lengths, mode="clip")
+        word: Words = self.pieces(ends - 8, 8)[..., 0]
+        word &= mask
+        word |= _ZEROS & ~mask
+        return word
 
 
 def _are_digits(words: Words) -> Flags:
@@ -211,32 +255,57 @@ def _number(words: Words) -> Words:
 _INLINE: Final = 12
 """Arrow keeps so many bytes of a text within its view."""
 
+Views = npt.NDArray[Any]
+"""Arrow's views of texts, of 16 bytes each: the length, and the text; of a longer one
+four bytes of it (to compare, and any here), the number of its buffer, and its place."""
 
-def join_pieces(
-    data: npt.NDArray[np.uint8], starts: Places, lengths: Places
-) -> npt.NDArray[np.uint8]:
-    """Return pieces of some bytes, one after the other.
+
+def views_of(
+    data: npt.NDArray[np.uint8], starts: Places, lengths: Places, buffer: int
+) -> Views:
+    """Return views of pieces of some bytes.
 
     Args:
-        data: The bytes, 12 or more of them behind the last place.
+        data: The bytes; 4 or more lie before the first place, 12 behind the last.
         starts: Where each piece begins.
         lengths: How many bytes it has.
+        buffer: Number of the bytes among those that `join_views` gets.
     """
-    views = np.empty(len(starts), [("length", np.int32), ("inline", f"V{_INLINE}")])
-    views["length"] = lengths
-    pieces: npt.NDArray[Any] = np.ndarray(
-        (len(data) - _INLINE + 1,), f"V{_INLINE}", data, strides=(1,)
-    )
-    views["inline"] = pieces[starts]
-    far = np.flatnonzero(lengths > _INLINE)
-    # Length, 4 bytes of the text (to compare, and left out here), buffer, place.
+    pieces: Views = np.ndarray((len(data) - 15,), "V16", data, strides=(1,))
+    views = pieces[starts - 4]
     fields = views.view(np.int32).reshape(-1, 4)
-    fields[far, 2] = 0
+    fields[:, 0] = lengths
+    far = np.flatnonzero(lengths > _INLINE)
+    fields[far, 2] = buffer
     fields[far, 3] = starts[far]
+    return views
+
+
+def moved_views(views: Views, buffer: int) -> Views:
+    """Return the same views of another buffer."""
+    moved = views.copy()
+    fields = moved.view(np.int32).reshape(-1, 4)
+    fields[fields[:, 0] > _INLINE, 2] = buffer
+    return moved
+
+
+def join_views(
+    views: Views, buffers: list[npt.NDArray[np.uint8]]
+) -> tuple[npt.NDArray[np.int32], pa.Buffer]:
+    """Join pieces, one after the other.
+
+    Args:
+        views: Views of them.
+        buffers: The bytes that these name by number.
+
+    Returns:
+        Where each piece begins, and the end; and the bytes.
+    """
     joined = pa.Array.from_buffers(
-        pa.binary_view(), len(starts), [None, pa.py_buffer(views), pa.py_buffer(data)]
+        pa.binary_view(),
+        len(views),
+        [None, pa.py_buffer(views), *map(pa.py_buffer, buffers)],
     ).cast(pa.binary())
-    joined_data = joined.buffers()[2]
-    if joined_data is None:
-        return np.empty(0, np.uint8)
-    return np.frombuffer(joined_data, np.uint8)[: int(lengths.sum())]
+    _, bounds, data = joined.buffers()
+    places = np.frombuffer(bounds, np.int32)[: len(views) + 1]
+    return places, pa.py_buffer(b"") if data is None else data

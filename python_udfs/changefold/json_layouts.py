@@ -125,37 +125,39 @@ class Objects(NamedTuple):
 class Signatures:
     """Numbers for objects that depend on their names and the order of these.
 
-    Objects with other names may have the same number; that is unlikely.
+    Objects with other names may have the same number; that is unlikely, and the layouts
+    tell them apart. So it is enough to look at some of the names.
     """
 
     def __init__(self, documents: JsonDocuments) -> None:
-        """Sum up the names of all documents."""
-        words = documents.name_words
-        mixed: Words = (words ^ (words >> np.uint64(29))) * np.uint64(
-            0x9E3779B97F4A7C15
-        )
-        mixed ^= mixed >> np.uint64(32)
-        self._sums = _sums(mixed)
-        weights: Words = np.arange(len(mixed), dtype=np.uint64)
-        self._weighted_sums = _sums(mixed * weights)
+        """Take the documents that the objects are in."""
+        self._documents = documents
 
     def of(self, objects: Objects) -> Words:
         """Return the number of each object."""
-        first, last = objects.names, objects.names + objects.name_counts
-        total = self._sums[last] - self._sums[first]
-        by_place = self._weighted_sums[last] - self._weighted_sums[first]
-        by_place -= first.astype(np.uint64) * total
-        found: Words = (by_place + total * np.uint64(0xC2B2AE3D27D4EB4F)) ^ (
-            objects.name_counts.astype(np.uint64) << np.uint64(48)
-        )
+        lengths = self._documents.name_lengths
+        last = objects.name_counts - 1
+        found: Words = objects.name_counts.astype(np.uint64)
+        for place in range(_LENGTHS_SEEN):
+            names = objects.names + last * place // (_LENGTHS_SEEN - 1)
+            found = _mixed(found ^ lengths[names].view(np.uint64))
+        for place in range(_WORDS_SEEN):
+            names = objects.names + last * place // (_WORDS_SEEN - 1)
+            found = _mixed(found ^ self._documents.name_words(names))
         return found
 
 
-def _sums(numbers: Words) -> Words:
-    """Return the sums of the first numbers, beginning with none."""
-    sums = np.zeros(len(numbers) + 1, np.uint64)
-    np.cumsum(numbers, out=sums[1:])
-    return sums
+_LENGTHS_SEEN: Final = 8
+"""Of so many names of an object, from the first to the last, its number has the lengths."""
+
+_WORDS_SEEN: Final = 3
+"""Of so many it has the bytes."""
+
+
+def _mixed(numbers: Words) -> Words:
+    mixed = numbers * np.uint64(0x9E3779B97F4A7C15)
+    mixed ^= mixed >> np.uint64(29)
+    return mixed
 
 
 def group_by(numbers: npt.NDArray[Any]) -> list[Places]:

@@ -169,16 +169,15 @@ class MessageBatch:
         """
         lengths = np.maximum(ends - starts, 0).astype(np.int32)
         # Arrow's view format: length, then 12 bytes of text, or (to compare, and left
-        # out here) 4 bytes of it, buffer, place.
+        # out here) 4 bytes of it, buffer, place. Behind a shorter text are any bytes:
+        # the cast takes no more than the length.
         views = np.zeros((len(starts), 16), np.uint8)
         fields = views.view(np.int32)
         fields[:, 0] = lengths
         fields[:, 3] = starts
         short = np.flatnonzero(lengths <= 12)
         if short.size:
-            text = self.window(starts[short], 12)
-            text[np.arange(12) >= lengths[short][:, None]] = 0
-            views[short, 4:] = text
+            views[short, 4:] = self.window(starts[short], 12)
         return pa.Array.from_buffers(
             pa.binary_view(),
             len(starts),

@@ -427,6 +427,22 @@ def test_a_source_like_no_other_is_what_it_gives_by_itself(
     assert_same(changed)
 
 
+def test_rows_whose_names_differ_in_one_letter_are_told_apart() -> None:
+    # The number of such rows may be the same, see `json_layouts.Signatures`.
+    names = [f"column_{number:02}" for number in range(30)]
+    messages: list[Record] = []
+    for number in range(8):
+        for place in range(len(names)):
+            others = [*names[:place], f"Column_{place:02}", *names[place + 1 :]]
+            row = dict.fromkeys(others, number)
+            source = {"connector": "TiCDC", "name": "t", "ts_ms": 1, "db": "shop"}
+            source |= {"table": f"t{place % 3}", "commit_ts": number}
+            value = {"before": None, "after": row, "source": source, "op": "c"}
+            text = json.dumps(value, separators=(",", ":")).encode()
+            messages.append((b'{"column_00":1}', text))
+    assert_same(messages)
+
+
 def test_an_empty_batch_and_a_batch_of_nothing_are_decoded() -> None:
     assert_same([])
     assert_same([(None, None)] * 5)
