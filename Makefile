@@ -68,10 +68,10 @@ format: setup ## Let the formatters have their way
 	$(BIN)/ruff format .
 	$(BIN)/sqlfluff fix models tests/dbt
 
-# make verify CORPUS=<folder> VARIANT=<file stem> [RUNS=n] [EXPORT=<folder>]
-verify: setup ## Is the pipeline exact? CORPUS=folder VARIANT=stem [RUNS=n] [EXPORT=folder]
-	@test -n "$(CORPUS)" -a -n "$(VARIANT)" || { echo "usage: make verify CORPUS=<folder> VARIANT=<file stem> [RUNS=n] [EXPORT=<folder>]"; exit 2; }
-	$(BIN)/changefold verify "$(CORPUS)" "$(VARIANT)" --runs $(or $(RUNS),1) $(if $(EXPORT),--export "$(EXPORT)")
+# make verify CORPUS=<folder> [VARIANT=<file stem>] [RUNS=n] [EXPORT=<folder>]
+verify: setup ## Is the pipeline exact? CORPUS=folder [VARIANT=stem] [RUNS=n] [EXPORT=folder]
+	@test -n "$(CORPUS)" || { echo "usage: make verify CORPUS=<folder> [VARIANT=<file stem>] [RUNS=n] [EXPORT=<folder>]"; exit 2; }
+	$(BIN)/changefold verify "$(CORPUS)" $(if $(VARIANT),"$(VARIANT)") --runs $(or $(RUNS),1) $(if $(EXPORT),--export "$(EXPORT)")
 
 chaos: setup ## Kill builds at random moments; SEEDS=n, 30 by default
 	CHANGEFOLD_KILL_SEEDS=$(or $(SEEDS),30) $(BIN)/pytest tests/python/property/test_kills.py

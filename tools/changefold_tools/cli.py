@@ -6,11 +6,15 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from changefold_tools.inert import shown
 from changefold_tools.session import DbtFailedError
+
+if TYPE_CHECKING:
+    from changefold_tools.verify import Recording
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -28,7 +32,11 @@ def main(arguments: list[str] | None = None) -> int:
     models.add_argument("--check", action="store_true", help="only tell what is stale")
     verify = commands.add_parser("verify", help="build a recording and compare")
     verify.add_argument("corpus", type=Path, help="folder with messages and truth")
-    verify.add_argument("variant", help="name of the messages' file without its ending")
+    verify.add_argument(
+        "variant",
+        nargs="?",
+        help="name of the messages' file without its ending; else all in the folder",
+    )
     verify.add_argument("--runs", type=int, default=1, help="number of increments")
     verify.add_argument("--export", type=Path, help="folder to keep the tables in")
     filter_ = commands.add_parser(
@@ -117,17 +125,41 @@ def _fuzz(options: argparse.Namespace, project: Path, console: Console) -> int:
     return 1 if report.failures else 0
 
 
-def _verify(options: argparse.Namespace, project: Path, console: Console) -> int:
-    from changefold_tools.verify import Recording, verify
+def _verify_one(
+    recording: Recording,
+    options: argparse.Namespace,
+    project: Path,
+    export: Path | None,
+    console: Console,
+) -> int:
+    from changefold_tools.verify import verify
 
     is_equal = verify(
-        Recording(options.corpus.resolve(), options.variant),
-        project,
-        runs=options.runs,
-        export=options.export,
-        console=console,
+        recording, project, runs=options.runs, export=export, console=console
     )
     return 0 if is_equal else 1
+
+
+def _verify(options: argparse.Namespace, project: Path, console: Console) -> int:
+    from changefold_tools.verify import Recording, recordings_in
+
+    folder = options.corpus.resolve()
+    if options.variant:
+        recording = Recording(folder, options.variant)
+        return _verify_one(recording, options, project, options.export, console)
+    outcomes = {}
+    for recording in recordings_in(folder):
+        name = f"{recording.folder.name}/{recording.variant}"
+        export = options.export and options.export / name
+        try:
+            outcomes[name] = _verify_one(recording, options, project, export, console)
+        except DbtFailedError as error:
+            console.print(shown(str(error)), style="red", highlight=False, markup=False)
+            outcomes[name] = 2
+    for name, outcome in outcomes.items():
+        text = ("equal", "differs", "failed")[outcome]
+        console.print(f"{text:8} {name}", highlight=False, markup=False)
+    return max(outcomes.values())
 
 
 if __name__ == "__main__":

@@ -118,6 +118,26 @@ class Recording:
             return [line for line in file if line.strip()]
 
 
+def recordings_in(folder: Path) -> list[Recording]:
+    """Return the recordings that lie, with a truth beside them, in a folder or below it.
+
+    Raises:
+        FileNotFoundError: If there is none.
+    """
+    found = [
+        Recording(path.parent, path.name.split(".ndjson")[0])
+        for path in sorted(folder.rglob("*.ndjson*"))
+        if path.name.startswith(tuple(PROTOCOLS))
+        and any(path.parent.glob("expected_final.ndjson*"))
+    ]
+    if not found:
+        raise FileNotFoundError(
+            f"There is no recording in {folder}: expected files such as "
+            "canal_json.ndjson beside an expected_final.ndjson."
+        )
+    return found
+
+
 def declared_by(
     recording: Recording, lines: list[str], files: Path
 ) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from debezium_corpus import SQL_SERVER, Corpus, Row, field
 
-from changefold_tools.verify import Recording, declared_by
+from changefold_tools.verify import Recording, declared_by, recordings_in
 
 FILES = Path("messages")
 SOURCE = SQL_SERVER | {
@@ -34,6 +34,27 @@ def test_the_name_of_a_recording_tells_its_protocol(
     variant: str, protocol: str
 ) -> None:
     assert Recording(Path(), variant).protocol == protocol
+
+
+def test_all_recordings_with_a_truth_are_found_below_a_folder(tmp_path: Path) -> None:
+    for name in (
+        "shop/canal_json.ndjson.gz",
+        "shop/simple_avro.ndjson",
+        "shop/expected_final.ndjson",
+        "shop/schema_final.ndjson",
+        "types/debezium/messages.schemas_true.ndjson",
+        "types/debezium/expected_final.ndjson.gz",
+        "published/messages.ndjson",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    assert recordings_in(tmp_path) == [
+        Recording(tmp_path / "shop", "canal_json"),
+        Recording(tmp_path / "shop", "simple_avro"),
+        Recording(tmp_path / "types/debezium", "messages.schemas_true"),
+    ]
+    with pytest.raises(FileNotFoundError, match="There is no recording in"):
+        recordings_in(tmp_path / "published")
 
 
 def test_the_topics_of_a_connector_are_declared_as_one(tmp_path: Path) -> None:
