@@ -139,19 +139,21 @@
 
     ),
 
-    ranked as (
+    -- One order for all that follows: it is shuffled and sorted once.
+    in_order as (
 
         select
             *,
-            row_number() over (
-                partition by {{ keys_sql }}, change_sequence
+            lead(change_sequence) over (
+                partition by {{ keys_sql }}
                 order by
-                    is_ddl desc,
-                    is_deleted,
-                    kafka_offset desc,
-                    kafka_partition desc,
-                    event_index desc
-            ) as state_rank
+                    change_sequence,
+                    is_ddl,
+                    is_deleted desc,
+                    kafka_offset,
+                    kafka_partition,
+                    event_index
+            ) as later_sequence
         from states
 
     ),
@@ -168,8 +170,8 @@
                 partition by {{ keys_sql }}
                 order by change_sequence
             ) as following_sequence
-        from ranked
-        where state_rank = 1
+        from in_order
+        where not (change_sequence <=> later_sequence)
 
     ),
 
@@ -198,11 +200,14 @@
 
         select
             *,
-            lead(change_sequence) over (
-                partition by {{ keys_sql }}, is_new_state
+            lead(if(is_new_state, change_sequence, null)) ignore nulls over (
+                partition by {{ keys_sql }}
                 order by change_sequence
             ) as next_sequence
         from compared
+        {%- if not is_increment %}
+        where is_new_state
+        {%- endif %}
 
     ),
 
@@ -227,8 +232,6 @@
                 not is_new_state or not (existing_to <=> next_sequence),
                 is_new_state
             )
-            {%- else %}
-            and is_new_state
             {%- endif %}
 
     )
