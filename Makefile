@@ -6,7 +6,7 @@ export DBT_SEND_ANONYMOUS_USAGE_STATS = false
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo build models models-check docs test unit property property-long \
-        golden lint format types verify chaos fuzz bench-parse bench-memory bench-models clean
+        golden test-kafka lint format types verify chaos fuzz bench-parse bench-memory bench-models clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -55,6 +55,9 @@ property-long: setup ## The same with a thousand histories and a seed of its own
 
 golden: setup ## Recorded topics against the source's own outcome
 	$(BIN)/pytest tests/python/integration
+
+test-kafka: setup ## Landing from a real Kafka, which the tests start on loopback
+	$(BIN)/pytest tests/python/integration/test_kafka.py
 
 lint: setup ## ruff, mypy, sqlfluff, dbt parse with warnings as errors
 	$(BIN)/ruff check .

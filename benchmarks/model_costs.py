@@ -24,6 +24,7 @@ import topic
 from changefold_tools.models import make_models
 from changefold_tools.session import run_dbt, spark_session, stop_session
 from changefold_tools.verify import (
+    Files,
     Recording,
     declare_topics,
     declared_by,
@@ -124,16 +125,14 @@ def _build(recording: Recording, ddl: str, percent: int) -> list[Step]:
     cuts = [at, at + added, at + 2 * added, at + 2 * added]
     steps: list[Step] = []
     with scratch_project(PROJECT) as copy:
-        files = copy / "messages"
-        files.mkdir()
-        declare_topics(copy, declared_by(recording, lines, files))
+        carrier = Files(copy / "messages")
+        declare_topics(copy, carrier.declare(declared_by(recording, lines)))
         begin = 0
         for number, end in enumerate(cuts):
             part = lines[begin:end]
             begin = end
             if part:
-                path = files / f"part_{number}.ndjson"
-                path.write_text("".join(part), encoding="utf-8")
+                carrier.send(part, number)
             has_ddl = any(ddl in line for line in part)
             made = f"{len(part):,} messages" + (
                 f", {ddl} among them" if has_ddl else ""

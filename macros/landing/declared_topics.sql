@@ -2,7 +2,8 @@
     The topics of the var `topics`, checked, with defaults filled in.
 
     Returns:
-        A list of mappings: name, protocol, files, partitions, time_zone, is_gapless,
+        A list of mappings: name, protocol, files, kafka, is_landed (by this project), 
+        max_offsets_per_run, partitions, time_zone, is_gapless,
         is_compacted, pending_holds_cut, has_watermarks, snapshots, types, pattern,
         databases, filter, filter_digest (changes when a rule of it does).
 
@@ -12,7 +13,7 @@
 {% macro declared_topics() %}
     {%- set protocols = ['ticdc_canal_json', 'ticdc_simple', 'ticdc_simple_avro', 'debezium',
         'canal_json'] -%}
-    {%- set keys = ['name', 'protocol', 'files', 'table', 'partitions', 'time_zone', 'is_gapless',
+    {%- set keys = ['name', 'protocol', 'files', 'kafka', 'max_offsets_per_run', 'table', 'partitions', 'time_zone', 'is_gapless',
         'is_compacted', 'pending_holds_cut', 'has_watermarks', 'snapshots', 'types', 'pattern', 'databases',
         'filter'] -%}
     {%- set topics = [] -%}
@@ -32,16 +33,31 @@
                 ~ protocols | join(', ')
             ) }}
         {%- endif -%}
-        {%- if given.partitions is not number or given.partitions < 1 -%}
+        {%- set places = [] -%}
+        {%- for place in ['files', 'kafka', 'table'] if given[place] -%}{%- do places.append(place) -%}{%- endfor -%}
+        {%- if places | length != 1 -%}
+            {{ exceptions.raise_compiler_error(
+                named ~ "expected one of `files`, recorded messages to land, `kafka`, the"
+                ~ " cluster of the profile that has it, and `table`, where another tool puts"
+                ~ " them; got " ~ (places | join(' and ') or 'none')
+            ) }}
+        {%- endif -%}
+        {%- if given.kafka and given.partitions is not none and given.partitions is defined -%}
+            {{ exceptions.raise_compiler_error(
+                named ~ "expected no `partitions` beside `kafka`: Kafka tells their number"
+            ) }}
+        {%- endif -%}
+        {%- if not given.kafka and (given.partitions is not number or given.partitions < 1) -%}
             {{ exceptions.raise_compiler_error(
                 named ~ "expected `partitions` to be the number of partitions, got `"
                 ~ given.partitions ~ "`"
             ) }}
         {%- endif -%}
-        {%- if (given.files is none or not given.files) == (not given.table) -%}
+        {%- set most = given.get('max_offsets_per_run') -%}
+        {%- if most is not none and (not given.kafka or most is not integer or most < 1) -%}
             {{ exceptions.raise_compiler_error(
-                named ~ "expected either `files`, recorded messages to land, or `table`,"
-                ~ " where another tool puts them"
+                named ~ "expected `max_offsets_per_run`, beside `kafka` only, to be a number of"
+                ~ " messages, got `" ~ most ~ "`"
             ) }}
         {%- endif -%}
         {%- for table, commit_ts in (given.snapshots or {}).items()
@@ -86,7 +102,10 @@
             'name': given.name,
             'protocol': given.protocol,
             'files': files,
-            'partitions': given.partitions,
+            'kafka': given.kafka or '',
+            'is_landed': not given.table,
+            'max_offsets_per_run': most,
+            'partitions': partitions_in_kafka(given.name) if given.kafka else given.partitions,
             'time_zone': given.time_zone or 'UTC',
             'is_gapless': given.get('is_gapless', not given.get('is_compacted', false)),
             'is_compacted': given.get('is_compacted', false),

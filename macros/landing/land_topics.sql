@@ -1,6 +1,6 @@
 {#
-    Lands what is new of every topic with `files` in its raw table. Runs once, at the
-    start of `dbt build` and `dbt run`, after the declarations were checked.
+    Lands what is new of every topic with `files` or `kafka` in its raw table. Runs once, at
+    the start of `dbt build` and `dbt run`, after the declarations were checked.
 
     Exactly once: a file is read again only if its length or time changed, and of what
     is read only a (partition, offset) that the raw table lacks is kept. So a run that
@@ -29,7 +29,10 @@
             ~ var('file_format', 'iceberg')
         ) -%}
         {%- for topic in topics if topic.files -%}
-            {%- do _land_topic(topic, ledger) -%}
+            {%- do _land_files(topic, ledger) -%}
+        {%- endfor -%}
+        {%- for topic in topics if topic.kafka -%}
+            {%- do land_from_kafka(topic) -%}
         {%- endfor -%}
         {%- do _check_partitions(topics) -%}
         {%- do _check_types(topics) -%}
@@ -37,8 +40,13 @@
 {% endmacro %}
 
 
-{% macro _land_topic(topic, ledger) %}
-    {%- set raw = raw_relation(topic) -%}
+{#
+    Makes the raw table of a topic that this project lands, if it is not there yet.
+
+    Arguments:
+        raw: relation of the raw table.
+#}
+{% macro create_raw_table(raw) %}
     {%- do run_query(
         'create table if not exists ' ~ raw ~ ' (topic string, partition int,'
         ~ ' offset bigint, timestamp timestamp, key binary, value binary,'
@@ -47,15 +55,39 @@
         ~ ' partitioned by (partition)'
         ~ " tblproperties ('write.distribution-mode' = 'none', 'write.spark.fanout.enabled' = 'true')"
     ) -%}
+{% endmacro %}
+
+
+{#
+    The number of the next landing: above all before.
+
+    Returns:
+        A number.
+#}
+{% macro next_landing() %}
+    {%- set highest = [0] -%}
+    {%- for name in ['landed_files', 'landed_offsets'] -%}
+        {%- set ledger = api.Relation.create(schema=target.schema, identifier=name) -%}
+        {%- if snapshot_id(ledger) not in ['', 'none'] -%}
+            {%- do highest.append(
+                run_query('select coalesce(max(batch_id), 0) from ' ~ ledger).rows[0][0]
+            ) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(highest | max + 1) }}
+{% endmacro %}
+
+
+{% macro _land_files(topic, ledger) %}
+    {%- set raw = raw_relation(topic) -%}
+    {%- do create_raw_table(raw) -%}
     {%- set known = run_query(
         'select path, length, modified_ms from ' ~ ledger
         ~ ' where topic = ' ~ sql_text(topic.name)
     ) -%}
     {%- set new_files = adapter.new_files(topic.name, topic.files, known.rows) -%}
     {%- if new_files -%}
-        {%- set batch_id = run_query(
-            'select coalesce(max(batch_id), 0) + 1 as batch_id from ' ~ ledger
-        ).rows[0][0] -%}
+        {%- set batch_id = next_landing() -%}
         {%- do adapter.read_messages('incoming_messages', new_files) -%}
         {%- set first_offsets = {} -%}
         {%- if snapshot_id(raw) not in ['', 'none'] -%}
@@ -83,7 +115,7 @@
 
 
 {% macro _check_partitions(topics) %}
-    {%- for topic in topics -%}
+    {%- for topic in topics if not topic.kafka -%}
         {%- set highest = run_query(
             'select max(partition) as partition from ' ~ raw_relation(topic)
         ).rows[0][0] -%}

@@ -30,7 +30,7 @@
         {%- endif %}
         {{ (topic.partitions > 1) | string | lower }} as has_partitions,
         value,
-        {{ 'batch_id' if topic.files else 'cast(null as bigint) as batch_id' }}
+        {{ 'batch_id' if topic.is_landed else 'cast(null as bigint) as batch_id' }}
     from {{ source('raw', topic.name) }}
         {%- endset -%}
         {%- do selects.append(selected) -%}

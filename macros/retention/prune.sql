@@ -57,7 +57,7 @@
     {%- endfor -%}
     {%- if counted and not dry_run -%}
         {%- do _expire_snapshots(built_relation('change_log'), keep_snapshots_hours) -%}
-        {%- for topic in declared_topics() if topic.files -%}
+        {%- for topic in declared_topics() if topic.is_landed -%}
             {%- do _expire_snapshots(raw_relation(topic), keep_snapshots_hours) -%}
         {%- endfor -%}
         {%- set rows = [] -%}
@@ -180,7 +180,7 @@
 #}
 {% macro _count_prunable(days) %}
     {%- set raw = [] -%}
-    {%- for topic in declared_topics() if topic.files -%}
+    {%- for topic in declared_topics() if topic.is_landed -%}
         {%- do raw.append(
             'select ' ~ sql_text(topic.name) ~ ' as kafka_topic, ' ~ record_topic(topic)
             ~ ' as record_topic, partition as kafka_partition, offset as kafka_offset from '
@@ -336,7 +336,7 @@
                     ~ is_old.format('kafka_')
                 ) -%}
             {%- endfor -%}
-            {%- if in_raw and topic.files -%}
+            {%- if in_raw and topic.is_landed -%}
                 {%- do run_query(
                     'delete from ' ~ raw_relation(topic) ~ ' where ' ~ in_raw | join(' or ')
                 ) -%}

@@ -124,7 +124,7 @@
     {%- for topic in declared_topics() -%}
         {%- set condition = 'kafka_topic = ' ~ sql_text(topic.name) -%}
         {%- set position = positions.get(topic.name) -%}
-        {%- if position and topic.files -%}
+        {%- if position and topic.is_landed -%}
             {%- set condition = condition ~ ' and batch_id > ' ~ position.batch_id -%}
         {%- elif position -%}
             {%- set parts = [] -%}
@@ -167,7 +167,7 @@
             ~ ' from (select ' ~ sql_text(topic.name) ~ ' as kafka_topic, '
             ~ record_topic(topic) ~ ' as record_topic,'
             ~ ' partition as kafka_partition, offset as kafka_offset, '
-            ~ ('batch_id' if topic.files else 'null as batch_id') ~ ' from ' ~ raw ~ ')'
+            ~ ('batch_id' if topic.is_landed else 'null as batch_id') ~ ' from ' ~ raw ~ ')'
             ~ ' where ' ~ is_unread() ~ ' group by all',
             snapshot_id(raw)
         ) -%}

@@ -6,6 +6,12 @@ declared as (
 
 ),
 
+previous as (
+
+    {{ previous_rows({'kafka_topic': 'string', 'cut_ts': 'bigint'}) }}
+
+),
+
 watermarks as (
 
     select * from {{ ref('watermarks') }}
@@ -26,7 +32,8 @@ pending as (
 
 ),
 
--- A partition that has sent nothing yet counts: it may still send anything.
+-- A partition that has sent nothing yet counts: it may still send anything. One that
+-- was added later holds the cut where it is: what lies below had all been sent.
 partitions as (
 
     select
@@ -49,7 +56,7 @@ cuts as (
             count(watermarks.watermark_ts)
             = partitions.partitions * count(distinct watermarks.record_topic),
             min(watermarks.watermark_ts),
-            null
+            max(previous.cut_ts)
         ) as cut_ts,
         min_by(
             partitions.kafka_partition,
@@ -64,6 +71,7 @@ cuts as (
         on
             partitions.kafka_topic = watermarks.kafka_topic
             and partitions.kafka_partition = watermarks.kafka_partition
+    left join previous on partitions.kafka_topic = previous.kafka_topic
     group by partitions.kafka_topic, partitions.protocol, partitions.partitions
 
 ),

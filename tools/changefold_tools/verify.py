@@ -12,7 +12,7 @@ import tempfile
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 import yaml
 from rich.console import Console
@@ -138,16 +138,46 @@ def recordings_in(folder: Path) -> list[Recording]:
     return found
 
 
-def declared_by(
-    recording: Recording, lines: list[str], files: Path
-) -> list[dict[str, Any]]:
+class Carrier(Protocol):
+    """What brings the messages of a recording to the project."""
+
+    def declare(self, topics: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return declarations of topics, with the place where their messages come."""
+
+    def send(self, lines: list[str], run: int) -> None:
+        """Bring the messages of a run, one a line."""
+
+
+class Files:
+    """Carries messages as recorded files, one for each run.
+
+    Attributes:
+        folder: Where they are.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Make the folder."""
+        self.folder = folder
+        folder.mkdir()
+
+    def declare(self, topics: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return declarations of topics that have all files in the folder."""
+        return [topic | {"files": [str(self.folder)]} for topic in topics]
+
+    def send(self, lines: list[str], run: int) -> None:
+        """Write the messages of a run."""
+        path = self.folder / f"part_{run:04d}.ndjson"
+        path.write_text("".join(lines), encoding="utf-8")
+
+
+def declared_by(recording: Recording, lines: list[str]) -> list[dict[str, Any]]:
     """Declare the topics of a recording: names and partitions as they occur in it."""
     if recording.protocol == "debezium":
         declared = declared_connector(recording.path, lines)
         types = _types_without_schema(recording, lines)
         if types:
             declared["types"] = types
-        return [declared | {"files": [str(files)]}]
+        return [declared]
     partitions: dict[str, int] = {}
     first_offsets: dict[str, int] = {}
     for line in lines:
@@ -162,7 +192,6 @@ def declared_by(
         {
             "name": name,
             "protocol": recording.protocol,
-            "files": [str(files)],
             "partitions": count,
             "time_zone": known.get("timezone", "UTC"),
             # What was sent before the first offset describes some rows, and is gone.
@@ -273,13 +302,14 @@ def declare_topics(project: Path, topics: list[dict[str, Any]]) -> None:
     write_models(render_sources(topics), project, check=False)
 
 
-def build_recording(
+def build_recording(  # noqa: PLR0913 # each is an option of its own
     recording: Recording,
     project: Path,
     *,
     runs: int,
     export: Path,
     before_run: Callable[[Path], None] | None = None,
+    carrier: Carrier | None = None,
 ) -> NotApplied:
     """Build a recording in a scratch project and export its tables.
 
@@ -289,20 +319,18 @@ def build_recording(
         runs: Into how many increments the messages are split, in their order.
         export: Folder for ``current.ndjson`` and ``history.ndjson``.
         before_run: Called with the scratch project before each run of dbt.
+        carrier: What brings the messages; files by default.
 
     Returns:
         What is not in the tables at the end.
     """
     lines = recording.lines()
     with scratch_project(project) as copy:
-        files = copy / "messages"
-        files.mkdir()
-        declare_topics(copy, declared_by(recording, lines, files))
+        carrier = carrier or Files(copy / "messages")
+        declare_topics(copy, carrier.declare(declared_by(recording, lines)))
         for run in range(runs):
             part = lines[len(lines) * run // runs : len(lines) * (run + 1) // runs]
-            (files / f"part_{run:04d}.ndjson").write_text(
-                "".join(part), encoding="utf-8"
-            )
+            carrier.send(part, run)
             command = "build" if run == runs - 1 else "run"
             # The tables' schemas are all that the first models are made from.
             first = [command] if run else ["run", "--select", "+table_schemas"]
@@ -360,6 +388,7 @@ def verify(  # noqa: PLR0913 # each is an option of its own
     runs: int = 1,
     export: Path | None = None,
     before_run: Callable[[Path], None] | None = None,
+    carrier: Carrier | None = None,
     console: Console | None = None,
 ) -> bool:
     """Build a recording, compare with the truth beside it, print the result.
@@ -370,6 +399,7 @@ def verify(  # noqa: PLR0913 # each is an option of its own
         runs: Number of increments.
         export: Folder to keep the exported tables in.
         before_run: As in `build_recording`.
+        carrier: As in `build_recording`.
         console: Where to print.
 
     Returns:
@@ -379,7 +409,12 @@ def verify(  # noqa: PLR0913 # each is an option of its own
     with tempfile.TemporaryDirectory(prefix="changefold-export-") as name:
         folder = export or Path(name)
         left = build_recording(
-            recording, project, runs=runs, export=folder, before_run=before_run
+            recording,
+            project,
+            runs=runs,
+            export=folder,
+            before_run=before_run,
+            carrier=carrier,
         )
         console.print(f"{recording.folder.name} / {recording.variant}, {runs} run(s)")
         built = {

@@ -39,6 +39,7 @@ class SparkSessionCredentials(Credentials):
         packages: Maven coordinates of the jars that the catalog needs.
         functions: Python modules with ``register(spark)`` that register functions.
         spark_config: Any further Spark setting.
+        kafka: Properties of the consumer of each Kafka cluster, by a name that topics use.
         file_format: Table format of every relation in the catalog.
         log_file: File for what Spark itself logs.
     """
@@ -52,6 +53,7 @@ class SparkSessionCredentials(Credentials):
     packages: list[str] = field(default_factory=list)
     functions: list[str] = field(default_factory=list)
     spark_config: dict[str, str] = field(default_factory=dict, repr=False)
+    kafka: dict[str, dict[str, str]] = field(default_factory=dict, repr=False)
     file_format: str = "iceberg"
     log_file: str = "logs/spark.log"
 
@@ -65,6 +67,9 @@ class SparkSessionCredentials(Credentials):
         for place in ("catalog_properties", "spark_config"):
             settings = getattr(self, place)
             check_settings(place, {key: str(value) for key, value in settings.items()})
+        for name, settings in self.kafka.items():
+            self.kafka[name] = {key: str(value) for key, value in settings.items()}
+            check_settings(f"kafka: {name}", self.kafka[name])
 
     @property
     def type(self) -> str:

@@ -12,7 +12,7 @@ from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.spark.impl import SCHEMA_NOT_FOUND_MESSAGES, SparkAdapter
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.sparksession import recordings
+from dbt.adapters.sparksession import kafka, recordings
 from dbt.adapters.sparksession.__version__ import version
 from dbt.adapters.sparksession.connections import (
     BUILD_LOCK,
@@ -171,6 +171,39 @@ class SparkSessionAdapter(SparkAdapter):
         """Make a temporary view on the messages in some files."""
         with self.connections.exception_handler("read_messages"):
             recordings.read_messages(self.spark, files).createOrReplaceTempView(view)
+
+    @available
+    def kafka_batch(
+        self,
+        topic: Any,
+        known: Any,  # a mapping of `declared_topics`, rows of Kafka's offsets
+    ) -> list[kafka.Slice]:
+        """Return what the next batch of a topic in Kafka takes from each partition."""
+        landed = [
+            kafka.Landed(row[0], int(row[1]), row[2] or "", int(row[3]))
+            for row in known
+        ]
+        return self._kafka(topic).plan(landed, topic["max_offsets_per_run"])
+
+    @available
+    def read_kafka(self, view: str, topic: Any, slices: list[kafka.Slice]) -> None:
+        """Make a temporary view on the messages of a batch; see `kafka_batch`."""
+        with self.connections.exception_handler("read_kafka"):
+            self._kafka(topic).read(slices).createOrReplaceTempView(view)
+
+    def _kafka(self, topic: Any) -> kafka.Source:
+        cluster = topic["kafka"]
+        properties = self.config.credentials.kafka.get(cluster, {})
+        if not properties.get("bootstrap.servers"):
+            raise DbtRuntimeError(
+                f"var `topics`: topic `{topic['name']}` is in the Kafka cluster "
+                f"`{cluster}`, but `kafka` in profiles.yml does not tell its "
+                "`bootstrap.servers`; profiles.yml of this project takes those of `main` "
+                "from the environment variable KAFKA_BOOTSTRAP_SERVERS."
+            )
+        return kafka.Source(
+            self.spark, topic["name"], topic["pattern"], cluster, properties
+        )
 
     @available
     def query_once(self, sql: str, version: str) -> list[dict[str, Any]]:
