@@ -39,8 +39,9 @@ docs: setup ## Serve the dbt docs on loopback
 	$(BIN)/dbt docs generate --quiet
 	$(BIN)/dbt docs serve --host 127.0.0.1
 
+# Half of a small build is waiting: two files of tests at a time fill two cores.
 test: setup ## All tests: unit, property, golden, integration
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 unit: setup ## Tests without Spark
 	$(BIN)/pytest tests/python/unit tests/python/property/test_canal_json_property.py \

@@ -23,7 +23,7 @@ PROJECT: Final = Path(__file__).parents[3]
 SEEDS: Final = (
     [int(os.environ["CHANGEFOLD_KILL_SEED"])]
     if "CHANGEFOLD_KILL_SEED" in os.environ
-    else range(int(os.environ.get("CHANGEFOLD_KILL_SEEDS", "2")))
+    else range(int(os.environ.get("CHANGEFOLD_KILL_SEEDS", "5")))
 )
 
 
