@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 export DBT_SEND_ANONYMOUS_USAGE_STATS = false
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo build models models-check docs test unit property property-long \
+.PHONY: help setup demo demo-kafka build models models-check docs test unit property property-long \
         golden test-kafka lint format types verify chaos fuzz bench-parse bench-memory bench-models clean
 
 help: ## List the targets
@@ -25,6 +25,9 @@ demo: setup ## Land the sample shop, build its tables, show a summary and the do
 	$(BIN)/dbt build
 	$(BIN)/dbt docs generate --quiet
 	$(BIN)/changefold summary
+
+demo-kafka: setup ## The sample shop through a real Kafka: builds while a producer writes
+	$(BIN)/changefold demo-kafka
 
 build: setup ## dbt build on the sample topics
 	$(BIN)/dbt build

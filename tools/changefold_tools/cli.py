@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
 
@@ -14,6 +14,8 @@ from changefold_tools.inert import shown
 from changefold_tools.session import DbtFailedError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from changefold_tools.verify import Recording
 
 
@@ -52,28 +54,25 @@ def main(arguments: list[str] | None = None) -> int:
     fuzz.add_argument("--messages", type=int, default=20_000, help="how many")
     fuzz.add_argument("--seed", type=int, default=1, help="other numbers, other damage")
     fuzz.add_argument("--only", type=int, help="number of one message: only its batch")
+    demo = commands.add_parser(
+        "demo-kafka", help="the sample shop through a real Kafka"
+    )
+    demo.add_argument("--seconds", type=float, default=60, help="that it is sent in")
     options = parser.parse_args(arguments)
     console = Console()
     project = options.project_dir.resolve()
     try:
-        if options.command == "models":
-            return _models(project, console, check=options.check)
-        if options.command == "filter":
-            return _filter(options, console)
-        if options.command == "summary":
-            return _summary(project, console)
-        if options.command == "fuzz":
-            return _fuzz(options, project, console)
-        return _verify(options, project, console)
+        return _COMMANDS[options.command](options, project, console)
     except (DbtFailedError, FileNotFoundError, ValueError) as error:
         text = "\n".join(map(shown, str(error).split("\n")))
         console.print(text, style="red", highlight=False, markup=False)
         return 2
 
 
-def _models(project: Path, console: Console, *, check: bool) -> int:
+def _models(options: argparse.Namespace, project: Path, console: Console) -> int:
     from changefold_tools.models import make_models
 
+    check = options.check
     schema = os.environ.get("CHANGEFOLD_SCHEMA", "cdc")
     outcome = make_models(project, schema, check=check)
     for path in outcome.written:
@@ -99,14 +98,14 @@ def _models(project: Path, console: Console, *, check: bool) -> int:
     return 1 if check and (stale or outcome.orphaned) else 0
 
 
-def _filter(options: argparse.Namespace, console: Console) -> int:
+def _filter(options: argparse.Namespace, project: Path, console: Console) -> int:
     from changefold_tools.filter_report import print_filter
 
     print_filter(options.changefeed, options.tables, options.ddl, console)
     return 0
 
 
-def _summary(project: Path, console: Console) -> int:
+def _summary(options: argparse.Namespace, project: Path, console: Console) -> int:
     from changefold_tools.summary import print_summary
 
     print_summary(project, os.environ.get("CHANGEFOLD_SCHEMA", "cdc"), console)
@@ -123,6 +122,17 @@ def _fuzz(options: argparse.Namespace, project: Path, console: Console) -> int:
     report = fuzzer.run(options.messages, options.only)
     print_report(report, console)
     return 1 if report.failures else 0
+
+
+def _demo_kafka(options: argparse.Namespace, project: Path, console: Console) -> int:
+    from changefold_tools.demo_kafka import run_demo
+    from changefold_tools.kafka_broker import BrokerError
+
+    try:
+        run_demo(project, console, options.seconds)
+    except BrokerError as error:
+        raise ValueError(str(error)) from error
+    return 0
 
 
 def _verify_one(
@@ -160,6 +170,16 @@ def _verify(options: argparse.Namespace, project: Path, console: Console) -> int
         text = ("equal", "differs", "failed")[outcome]
         console.print(f"{text:8} {name}", highlight=False, markup=False)
     return max(outcomes.values())
+
+
+_COMMANDS: Final[dict[str, Callable[[argparse.Namespace, Path, Console], int]]] = {
+    "models": _models,
+    "filter": _filter,
+    "summary": _summary,
+    "fuzz": _fuzz,
+    "demo-kafka": _demo_kafka,
+    "verify": _verify,
+}
 
 
 if __name__ == "__main__":

@@ -61,6 +61,10 @@ appender.out.layout.pattern=%d{HH:mm:ss} %p %c{1}: %m%n%ex
 """
 
 
+class BrokerError(RuntimeError):
+    """The broker could not be fetched or started, or did not take what it was sent."""
+
+
 def classpath(folder: Path) -> str:
     """Return the jars of the broker, fetched from a Maven repository if need be.
 
@@ -70,7 +74,7 @@ def classpath(folder: Path) -> str:
         folder: Where the list of them is written.
 
     Raises:
-        RuntimeError: If they can not be fetched.
+        BrokerError: If they can not be fetched.
     """
     (ivy,) = (Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar")
     listed = folder / "classpath"
@@ -84,7 +88,7 @@ def classpath(folder: Path) -> str:
         check=False,
     )
     if done.returncode or not listed.exists():
-        raise RuntimeError(f"Kafka's jars could not be fetched: {done.stdout[-2000:]}")
+        raise BrokerError(f"Kafka's jars could not be fetched: {done.stdout[-2000:]}")
     return listed.read_text().strip()
 
 
@@ -177,7 +181,7 @@ class Broker:
         """Start the broker, and wait until it answers.
 
         Raises:
-            RuntimeError: If it ends, or does not answer.
+            BrokerError: If it ends, or does not answer.
         """
         log = self._folder / "broker.log"
         with log.open("ab") as output:
@@ -195,7 +199,7 @@ class Broker:
                 if has_ended or time.monotonic() > deadline:
                     self.stop()
                     tail = log.read_text(errors="replace")[-2000:]
-                    raise RuntimeError(f"Kafka did not start: {tail}") from None
+                    raise BrokerError(f"Kafka did not start: {tail}") from None
             else:
                 return
 
@@ -252,7 +256,7 @@ class Broker:
             topic: Instead of the records' own.
 
         Raises:
-            KafkaException: If the broker refuses one.
+            BrokerError: If it refuses one.
         """
         producer = Producer(
             self._client()
@@ -276,7 +280,7 @@ class Broker:
                     producer.poll(0.1)
         producer.flush()
         if failures:
-            raise KafkaException(failures[0])
+            raise BrokerError(f"Kafka refused a record: {failures[0]}")
 
 
 _SENT: Final = ("partition", "key", "value", "timestamp", "headers")

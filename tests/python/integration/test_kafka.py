@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +15,7 @@ from kills import Killer
 from messages import change, ddl, watermark
 from rich.console import Console
 
+from changefold_tools.demo_kafka import as_sent
 from changefold_tools.kafka_broker import USER, Broker
 from changefold_tools.models import update_models
 from changefold_tools.session import DbtFailedError
@@ -38,15 +38,6 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
         env.setenv("KAFKA_BOOTSTRAP_SERVERS", running.servers)
         env.setenv("DBT_ENV_SECRET_KAFKA_PASSWORD", running.password)
         yield running
-
-
-def as_sent(line: str) -> dict[str, Any]:
-    """Return a recorded message as a producer sends it."""
-    record: dict[str, Any] = json.loads(line)
-    for name in ("key", "value"):
-        if record[name] is not None:
-            record[name] = record[name].encode()
-    return record
 
 
 @dataclass
