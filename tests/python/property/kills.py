@@ -1,4 +1,4 @@
-"""Runs of dbt that end badly: killed, on a full disk, or beside another one."""
+"""Runs of dbt that end badly: killed, on a full or read-only disk, or beside another."""
 
 from __future__ import annotations
 
@@ -30,6 +30,11 @@ SLOWEST_SECONDS: Final = 300
 _DBT: Final = "from dbt.cli.main import cli; cli()"
 _WITH_LIMIT: Final = (
     "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({0}, {0})); " + _DBT
+)
+
+# What root may write in spite of its rights, the JVM that it starts then may not.
+_WITHOUT_PRIVILEGE: Final = (
+    "import ctypes; getattr(ctypes.CDLL(None), 'prctl', print)(24, 1); " + _DBT
 )
 
 
@@ -103,6 +108,34 @@ class FullDisk:
 
 
 @dataclass
+class ReadOnly:
+    """Starts runs that may write nothing: into a warehouse without tables, and with some.
+
+    Attributes:
+        refusals: What they said.
+    """
+
+    refusals: list[str] = field(default_factory=list)
+
+    def __call__(self, project: Path) -> None:
+        """Run on a project, and wait until that has failed."""
+        if len(self.refusals) == 2:
+            return
+        warehouse = project / "warehouse"
+        warehouse.mkdir(exist_ok=True)
+        places = [warehouse, *warehouse.rglob("*")]
+        for place in places:
+            place.chmod(0o555 if place.is_dir() else 0o444)
+        try:
+            run = _run(project, _WITHOUT_PRIVILEGE)
+        finally:
+            for place in places:
+                place.chmod(0o755 if place.is_dir() else 0o644)
+        assert run.returncode != 0
+        self.refusals.append(" ".join(run.stdout.split()))
+
+
+@dataclass
 class Rival:
     """Starts a run and, while it goes on, one that does not wait for it. Does so once.
 
@@ -124,23 +157,27 @@ class Rival:
             if self._first.poll() is not None or time.monotonic() > deadline:
                 raise AssertionError("Expected a run that takes the lock, got none")
             time.sleep(0.05)
-        second = subprocess.run(  # noqa: S603 - dbt, in this Python
-            [
-                *(sys.executable, "-c", _DBT, "run", "--project-dir", "."),
-                *("--vars", "lock_wait_seconds: 0"),
-            ],
-            cwd=project,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            capture_output=True,
-            check=False,
-            text=True,
-        )
+        second = _run(project, _DBT, "--vars", "lock_wait_seconds: 0")
         self.refusal = " ".join(second.stdout.split())
 
     def wait(self) -> tuple[int, int]:
         """Return the process of the first one, and what it ended with."""
         assert self._first is not None
         return self._first.pid, self._first.wait(timeout=SLOWEST_SECONDS)
+
+
+def _run(
+    project: Path, program: str, *arguments: str
+) -> subprocess.CompletedProcess[str]:
+    """Run dbt on a project, to its end, and keep what it prints."""
+    return subprocess.run(  # noqa: S603 - dbt, in this Python
+        [sys.executable, "-c", program, "run", "--project-dir", ".", *arguments],
+        cwd=project,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        check=False,
+        text=True,
+    )
 
 
 def _text(path: Path) -> str:

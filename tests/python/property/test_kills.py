@@ -14,7 +14,7 @@ from typing import Final
 import pytest
 from deliveries import deliver, draw_settings, write_corpus
 from histories import draw_source, seeded
-from kills import FullDisk, Killer, Rival
+from kills import FullDisk, Killer, ReadOnly, Rival
 from rich.console import Console
 
 from changefold_tools.verify import Recording, verify
@@ -45,6 +45,17 @@ def test_builds_that_found_the_disk_full_leave_what_the_next_one_makes_right(
     report = differences(tmp_path, random, 1, disk)
     assert not report, f"{disk.failures}\n{report}"
     assert disk.failures
+
+
+def test_builds_that_may_not_write_say_so_and_leave_the_tables_as_they_are(
+    tmp_path: Path,
+) -> None:
+    read_only = ReadOnly()
+    report = differences(tmp_path, seeded("read-only"), 1, read_only)
+    assert not report
+    assert len(read_only.refusals) == 2
+    for refusal in read_only.refusals:
+        assert "can not be written" in refusal, refusal
 
 
 def test_of_two_builds_at_once_one_waits_or_stops_with_a_sentence(
