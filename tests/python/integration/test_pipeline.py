@@ -204,7 +204,7 @@ def test_the_balance_holds_with_bad_messages(outcome: Outcome) -> None:
         ({"protocol": "kafka_streams"}, "unknown `protocol: kafka_streams`"),
         ({"partitions": 0}, "expected `partitions` to be the number of partitions"),
         ({"colour": "red"}, "unknown key `colour`"),
-        ({"files": []}, "expected either `files`"),
+        ({"files": []}, "expected one of `files`"),
         ({"types": {"db.t": {"c": 7}}}, "expected `types` to map `database.table`"),
         (
             {"has_watermarks": False},
