@@ -3,10 +3,11 @@
 
     At each change sequence the last event of a key decides what the row was from then
     on; a delete goes before an upsert of the same moment (a key swap sends both). A
-    state equal to the one before it is no new version. In an increment, the versions
-    of the touched keys that lie at or after the first new change take part, so a
-    change that comes late is put in its place: what is returned are the new versions
-    and those whose end moves. A version whose end equals its start has vanished.
+    state equal to the one before it is no new version. In an increment, the version that
+    the first change of a key meets takes part, and those after it, whose changes are
+    applied again: so a change that comes late is put in its place. What is returned are
+    the new versions and those that are others now. One of which only the end moves comes
+    without its values (`_cdc_op` is null); one whose end equals its start has vanished.
 
     Arguments:
         changes: name of a relation: record (struct of the table's columns),
@@ -37,8 +38,9 @@
             kafka_partition,
             kafka_offset,
             event_index,
-            false as is_existing,
-            cast(null as string) as existing_to,
+            {%- if is_increment %}
+            null as existing,
+            {%- endif %}
             if(is_deleted, null, row_hash) as row_hash,
             struct(record, op, commit_ts, batch_id, conversion_failures) as payload
             {%- if is_unordered %},
@@ -70,7 +72,8 @@
             {% for column in key_columns %}history.{{ quoted(column) }} as {{ keys[loop.index0] }}, {% endfor -%}
             history._cdc_valid_from_sequence,
             history._cdc_valid_to_sequence,
-            history._cdc_row_hash as known_hash,
+            history._cdc_row_hash,
+            history._cdc_batch_id,
             touched.since
         from {{ this }} as history
         inner join touched
@@ -111,30 +114,11 @@
             -1 as kafka_partition,
             -1 as kafka_offset,
             0 as event_index,
-            true as is_existing,
-            _cdc_valid_to_sequence as existing_to,
-            known_hash as row_hash,
+            struct(_cdc_valid_to_sequence as valid_to, _cdc_row_hash as row_hash, _cdc_batch_id as batch_id)
+                as existing,
+            _cdc_row_hash as row_hash,
             null as payload
         from existing
-        union all
-        select
-            {{ keys_sql }},
-            _cdc_valid_to_sequence as change_sequence,
-            true as is_deleted,
-            false as is_ddl,
-            -1 as kafka_partition,
-            -1 as kafka_offset,
-            0 as event_index,
-            false as is_existing,
-            null as existing_to,
-            null as row_hash,
-            null as payload
-        from existing
-        -- What ended it there is applied again, and may end it elsewhere now.
-        where not (
-            substr(_cdc_valid_to_sequence, 14, 1) = '.'
-            and _cdc_valid_to_sequence >= since
-        )
         {%- endif %}
 
     ),
@@ -157,6 +141,18 @@
         from states
 
     ),
+    {%- if is_increment %}
+
+    -- A change that is applied again stands at the moment of the version that it made.
+    known as (
+
+        select
+            * except (existing),
+            max(existing) over (partition by {{ keys_sql }}, change_sequence) as existing
+        from in_order
+
+    ),
+    {%- endif %}
 
     followed as (
 
@@ -170,7 +166,7 @@
                 partition by {{ keys_sql }}
                 order by change_sequence
             ) as following_sequence
-        from in_order
+        from {{ 'known' if is_increment else 'in_order' }}
         where not (change_sequence <=> later_sequence)
 
     ),
@@ -228,9 +224,12 @@
             not is_deleted
             {%- if is_increment %}
             and if(
-                is_existing,
-                not is_new_state or not (existing_to <=> next_sequence),
-                is_new_state
+                existing is null,
+                is_new_state,
+                not is_new_state
+                or not (existing.valid_to <=> next_sequence)
+                or existing.row_hash <> row_hash
+                or existing.batch_id <> coalesce(payload.batch_id, existing.batch_id)
             )
             {%- endif %}
 

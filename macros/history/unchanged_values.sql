@@ -77,7 +77,10 @@
             cast(array() as array<string>) as missing,
             true as is_existing
         from {{ this }} as history
-        where {{ may_be_touched() }}
+        -- Those after it come again as changes.
+        where
+            ({{ may_be_touched() }})
+            and history._cdc_valid_from_sequence < {{ sql_text(history_state().first_unapplied) }}
         {%- endif %}
 
     ),

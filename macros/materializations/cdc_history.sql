@@ -65,6 +65,7 @@ on
     and ({{ may_be_touched() }})
 when matched and versions._cdc_valid_to_sequence = versions._cdc_valid_from_sequence
     then delete
+when matched and versions._cdc_op is not null then update set *
 when matched then update set
     history.valid_to = versions.valid_to,
     history.is_current = versions.is_current,

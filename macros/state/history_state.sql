@@ -67,33 +67,34 @@
 
 
 {#
-    Condition: the change is not in this history table yet; true for every change when
-    the table is being rebuilt.
+    Condition: the change has to be applied to this history table: it is not there yet, or
+    it lies at the first one that is not, or after it. True for every change when the
+    table is being rebuilt.
 
-    Without commit timestamps a change can come after a later one. Then the later ones
-    count too, as a DELETE that found no row has left nothing in the table: to apply a
-    change again changes nothing. Not so where copies of equal rows are counted; there a
-    late change has the table rebuilt.
+    What comes after a late change is applied again, as some of it may have changed
+    nothing and left nothing in the table: a DELETE that found no row, an UPDATE to what
+    was there. Without commit timestamps a whole millisecond is one moment. Not so where
+    copies of equal rows are counted: there none but new changes may count, and a late one
+    has the table rebuilt.
 
     Returns:
-        A condition on batch_id, commit_ts and change_sequence.
+        A condition on change_sequence.
 #}
 {% macro is_unapplied() -%}
     {%- set state = history_state() -%}
     {%- if not execute or not state.is_increment -%}
         {{ return('true') }}
     {%- endif -%}
-    {%- if '.' in state.first_unapplied and '_cdc_copy' not in config.get('key_columns') -%}
-        {{ return(
-            '(' ~ _is_unapplied(state) ~ " or change_sequence >= '"
-            ~ state.first_unapplied.split('.')[0] ~ "')"
-        ) }}
+    {%- if not state.first_unapplied -%}
+        {{ return('false') }}
     {%- endif -%}
-    {{ _is_unapplied(state) }}
+    {%- set is_keyless = '_cdc_copy' in config.get('key_columns') -%}
+    {%- set first = state.first_unapplied if is_keyless else state.first_unapplied.split('.')[0] -%}
+    {{ return('change_sequence >= ' ~ sql_text(first)) }}
 {%- endmacro %}
 
 
-{# The same for a state of the table. #}
+{# Condition: a state of the table does not hold the change. #}
 {% macro _is_unapplied(state) -%}
     (
             batch_id > {{ state.batch_id }}

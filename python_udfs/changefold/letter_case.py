@@ -56,15 +56,16 @@ def _fold(char: str) -> str:
 
 
 def folded(text: str) -> str:
-    """Return ``text`` with one lower-case letter for all `case_variants` of each.
+    """Return ``text`` with one letter for all `case_variants` of each, in lower case.
 
     Args:
         text: Any text.
 
     Returns:
-        As many characters as ``text`` has.
+        As many characters as ``text`` has. An ``İ`` stays, as it has no variant: no name
+        in lower case has one.
     """
-    return "".join(_lower(_fold(char)) for char in text)
+    return "".join(char if char == _DOTTED_I else _lower(_fold(char)) for char in text)
 
 
 @lru_cache(maxsize=1)

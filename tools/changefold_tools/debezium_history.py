@@ -231,6 +231,8 @@ def _of_line(line: Line, rows: _Rows) -> Iterator[_Change]:
         after is None or rows.key(table, before) != rows.key(table, after)
     ):
         yield _Change(rows.key(table, before), None, before, **where)
+    elif before is not None and not rows.has_key(table):
+        return  # There are as many copies of the row as before.
     if after is not None:
         yield _Change(rows.key(table, after), after, before, **where)
 

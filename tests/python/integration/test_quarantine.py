@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,28 +18,109 @@ if TYPE_CHECKING:
 
 Rows = list[dict[str, Any]]
 
-BROKEN: Final = 2
-"""Offset of the message that the older version could not read."""
 
-GARBAGE: Final = 3
+@dataclass(frozen=True)
+class ReplayedRow:
+    """A row of which the older version could not read a change.
+
+    Attributes:
+        changes: Type, the value of `v` and the commit timestamp, in order.
+        broken: Which of them could not be read, counted from 0.
+        before: The versions without it: `v`, since when, until when.
+        after: The versions once it is read.
+    """
+
+    changes: list[tuple[str, int, int]]
+    broken: int
+    before: list[tuple[int, int, int | None]]
+    after: list[tuple[int, int, int | None]]
+
+
+ROWS: Final = {
+    "what_came_after_it_stays_the_current_row": ReplayedRow(
+        [("INSERT", 1, 110), ("UPDATE", 2, 120), ("UPDATE", 3, 130)],
+        broken=1,
+        before=[(1, 110, 130), (3, 130, None)],
+        after=[(1, 110, 120), (2, 120, 130), (3, 130, None)],
+    ),
+    "an_update_back_changes_something_again": ReplayedRow(
+        [("INSERT", 1, 111), ("UPDATE", 2, 121), ("UPDATE", 1, 131)],
+        broken=1,
+        before=[(1, 111, None)],
+        after=[(1, 111, 121), (2, 121, 131), (1, 131, None)],
+    ),
+    "a_delete_that_found_no_row_finds_it": ReplayedRow(
+        [("INSERT", 1, 112), ("DELETE", 1, 132)],
+        broken=0,
+        before=[],
+        after=[(1, 112, 132)],
+    ),
+    "an_insert_in_the_commit_of_its_delete_keeps_the_row": ReplayedRow(
+        [("INSERT", 1, 113), ("DELETE", 1, 123), ("INSERT", 1, 123)],
+        broken=1,
+        before=[(1, 113, None)],
+        after=[(1, 113, None)],
+    ),
+    "a_version_that_repeats_the_one_before_vanishes": ReplayedRow(
+        [("INSERT", 1, 114), ("UPDATE", 2, 124), ("UPDATE", 2, 134)],
+        broken=1,
+        before=[(1, 114, 134), (2, 134, None)],
+        after=[(1, 114, 124), (2, 124, None)],
+    ),
+    "the_last_change_of_a_commit_is_its_outcome": ReplayedRow(
+        [("INSERT", 1, 115), ("UPDATE", 2, 125), ("UPDATE", 3, 125)],
+        broken=2,
+        before=[(1, 115, 125), (2, 125, None)],
+        after=[(1, 115, 125), (3, 125, None)],
+    ),
+}
+"""What must hold -> the row of which it must."""
+
+IDS: Final = {name: 1 + position for position, name in enumerate(ROWS)}
+
+LATER_ID: Final = 99
+
+CHANGES: Final = [
+    (IDS[name], change, row.broken == position)
+    for name, row in ROWS.items()
+    for position, change in enumerate(row.changes)
+]
+"""Id, what it is, and whether the older version could not read it."""
+
+GARBAGE: Final = 0
+
+BROKEN: Final = [
+    2 + position for position, (*_, is_broken) in enumerate(CHANGES) if is_broken
+]
+"""Offsets of the messages that the older version could not read."""
+
+FIRST: Final = 3 + len(CHANGES)
+"""How many messages come at first; two more come later."""
 
 
 def messages(table: str) -> list[str]:
-    """Return what both topics get at first: one key changes twice, another comes."""
-    row: dict[str, str | None] = {"id": "1", "v": "1"}
+    """Return what both topics get at first."""
     return [
-        ddl(f"CREATE TABLE `{table}` (`id` INT PRIMARY KEY,`v` INT)", 100, table),
-        change("INSERT", row, 110, table=table),
-        change("UPDATE", {"id": "1", "v": "2"}, 120, old=row, table=table),
         "garbage",
-        change("UPDATE", {"id": "1", "v": "3"}, 130, old={"v": "2"}, table=table),
+        ddl(f"CREATE TABLE `{table}` (`id` INT PRIMARY KEY,`v` INT)", 100, table),
+        *(
+            change(
+                type_,
+                {"id": str(id_), "v": str(v)},
+                commit_ts,
+                old={"v": "1"} if type_ == "UPDATE" else None,
+                table=table,
+            )
+            for id_, (type_, v, commit_ts), _ in CHANGES
+        ),
         watermark(200),
     ]
 
 
 def later(table: str) -> list[str]:
     """Return what comes while the quarantine is read again."""
-    return [change("INSERT", {"id": "2", "v": "9"}, 210, table=table), watermark(300)]
+    row: dict[str, str | None] = {"id": str(LATER_ID), "v": "9"}
+    return [change("INSERT", row, 210, table=table), watermark(300)]
 
 
 def records(values: list[str], first: int = 0) -> Rows:
@@ -50,18 +132,18 @@ def records(values: list[str], first: int = 0) -> Rows:
 
 def fill(pipeline: Pipeline, values: list[str], first: int = 0) -> None:
     """Fill a raw table as another tool would."""
-    for record in records(values, first):
-        value = record["value"].encode().hex()
-        pipeline.rows(
-            f"insert into verify.filled_raw values (0, {record['offset']}, "
-            f"timestamp'2026-01-01', unhex('{value}'))"
-        )
+    rows = ", ".join(
+        f"(0, {record['offset']}, timestamp'2026-01-01', "
+        f"unhex('{record['value'].encode().hex()}'))"
+        for record in records(values, first)
+    )
+    pipeline.rows(f"insert into verify.filled_raw values {rows}")
 
 
 def as_the_older_version_left_it(pipeline: Pipeline) -> None:
-    """Put a message into quarantine that can be read."""
-    for topic in ("landed", "filled"):
-        value = messages(topic)[BROKEN].encode().hex()
+    """Put messages into quarantine that can be read."""
+    for topic, offset in itertools.product(("landed", "filled"), BROKEN):
+        value = messages(topic)[offset].encode().hex()
         pipeline.rows(
             "update verify.change_log set event_kind = 'invalid', "
             "error_class = 'older', error_message = 'Not known yet', "
@@ -69,7 +151,7 @@ def as_the_older_version_left_it(pipeline: Pipeline) -> None:
             "op = null, change_sequence = null, commit_ts = null, before = null, "
             "after = null, primary_key = null, column_types = null, "
             "source_table = null, parser_version = '0.0.1' "
-            f"where kafka_topic = '{topic}' and kafka_offset = {BROKEN}"
+            f"where kafka_topic = '{topic}' and kafka_offset = {offset}"
         )
 
 
@@ -78,14 +160,24 @@ def _history(pipeline: Pipeline, table: str) -> list[tuple[Any, ...]]:
         tuple(row.values())
         for row in pipeline.rows(
             "select id, v, _cdc_valid_from_sequence, _cdc_valid_to_sequence, is_current, "
-            f"_cdc_op from verify.scd2_db__{table} order by all"
+            f"_cdc_op from verify.scd2_db__{table} order by 1, 3"
         )
     ]
 
 
 @dataclass
 class Outcome:
-    """What stood in the tables: before, after and from nothing."""
+    """What stood in the tables: before, after and from nothing.
+
+    Attributes:
+        before: Table -> its history.
+        after: The same, once the quarantine was read again.
+        rebuilt: The same, after a full refresh.
+        quarantined: At each of these times.
+        balance: Likewise.
+        current: The current rows of one table, afterwards.
+        runs: The rows of the run log.
+    """
 
     before: dict[str, list[tuple[Any, ...]]]
     after: dict[str, list[tuple[Any, ...]]]
@@ -125,8 +217,8 @@ def outcome() -> Iterator[Outcome]:
 
         before = look()
         pipeline.dbt("run-operation", "replay_quarantine", "--quiet")
-        pipeline.land("2", "landed", records(later("landed"), len(messages(""))))
-        fill(pipeline, later("filled"), len(messages("")))
+        pipeline.land("2", "landed", records(later("landed"), FIRST))
+        fill(pipeline, later("filled"), FIRST)
         pipeline.dbt("build", "--quiet")
         after = look()
         current = pipeline.rows("select id, v from verify.cur_db__landed order by id")
@@ -137,22 +229,30 @@ def outcome() -> Iterator[Outcome]:
         yield Outcome(before, after, look(), quarantined, balance, current, runs)
 
 
-@pytest.mark.parametrize("table", ["landed", "filled"])
-def test_a_change_that_is_read_again_takes_its_place_in_the_history(
-    outcome: Outcome, table: str
-) -> None:
-    assert [row[1] for row in outcome.before[table]] == [1, 3]
-    assert [row[1:3] for row in outcome.after[table]] == [
-        (1, f"{110:020}"),
-        (2, f"{120:020}"),
-        (3, f"{130:020}"),
-        (9, f"{210:020}"),
+def versions(history: list[tuple[Any, ...]], id_: int) -> list[tuple[Any, ...]]:
+    """Return `v`, since when and until when, of the versions of a row."""
+    return [
+        (v, int(begin), None if end is None else int(end))
+        for id_there, v, begin, end, *_ in history
+        if id_there == id_
     ]
-    assert [row[4] for row in outcome.after[table]] == [False, False, True, True]
 
 
-def test_what_came_after_it_stays_the_current_row(outcome: Outcome) -> None:
-    assert outcome.current == [{"id": 1, "v": 3}, {"id": 2, "v": 9}]
+@pytest.mark.parametrize("table", ["landed", "filled"])
+@pytest.mark.parametrize("name", ROWS)
+def test_a_change_that_is_read_again_takes_its_place_in_the_history(
+    outcome: Outcome, name: str, table: str
+) -> None:
+    assert versions(outcome.before[table], IDS[name]) == ROWS[name].before
+    assert versions(outcome.after[table], IDS[name]) == ROWS[name].after
+
+
+def test_what_came_while_it_was_read_again_is_there(outcome: Outcome) -> None:
+    assert outcome.current == [
+        {"id": id_, "v": ROWS[name].after[-1][0]}
+        for name, id_ in IDS.items()
+        if ROWS[name].after[-1][2] is None
+    ] + [{"id": LATER_ID, "v": 9}]
 
 
 @pytest.mark.parametrize("table", ["landed", "filled"])
@@ -165,7 +265,7 @@ def test_what_still_can_not_be_read_is_back_in_quarantine(outcome: Outcome) -> N
     assert {(row["kafka_topic"], row["kafka_offset"]) for row in before} == {
         (topic, offset)
         for topic in ("landed", "filled")
-        for offset in (BROKEN, GARBAGE)
+        for offset in [*BROKEN, GARBAGE]
     }
     assert {row["replays"] for row in before} == {0}
     assert {
@@ -183,10 +283,12 @@ def test_what_still_can_not_be_read_is_back_in_quarantine(outcome: Outcome) -> N
 
 def test_the_balance_counts_each_message_once(outcome: Outcome) -> None:
     before, after, rebuilt = outcome.balance
+    names = ["messages_read", "applied", "quarantined"]
+    applied, broken = len(CHANGES) - len(BROKEN), len(BROKEN)
     for row in before:
-        assert (row["messages_read"], row["applied"], row["quarantined"]) == (6, 2, 2)
+        assert [row[name] for name in names] == [FIRST, applied, broken + 1]
     for row in after:
-        assert (row["messages_read"], row["applied"], row["quarantined"]) == (8, 4, 1)
+        assert [row[name] for name in names] == [FIRST + 2, len(CHANGES) + 1, 1]
     counts = ["kafka_topic", "messages_read", "events", "applied", "control"]
     assert [[row[name] for name in counts] for row in after] == [
         [row[name] for name in counts] for row in rebuilt
@@ -196,9 +298,9 @@ def test_the_balance_counts_each_message_once(outcome: Outcome) -> None:
 def test_each_run_has_written_down_what_it_did(outcome: Outcome) -> None:
     counts = ["messages_read", "applied", "quarantined", "control", "beyond_cut"]
     assert [[run[name] for name in counts] for run in outcome.runs] == [
-        [6, 2, 2, 2, 0],
-        [2, 2, -1, 1, 0],
-        [8, 4, 1, 3, 0],
+        [FIRST, len(CHANGES) - len(BROKEN), len(BROKEN) + 1, 2, 0],
+        [2, len(BROKEN) + 1, -len(BROKEN), 1, 0],
+        [FIRST + 2, len(CHANGES) + 1, 1, 3, 0],
     ]
     assert [run["command"] for run in outcome.runs] == ["run", "build", "run"]
     assert {run["status"] for run in outcome.runs} == {"success"}
@@ -212,7 +314,7 @@ def test_each_run_has_written_down_what_it_did(outcome: Outcome) -> None:
         for run in outcome.runs
         for place in run["offsets"]
     ]
-    assert read == [(0, 0, 5), (0, 6, 7), (0, 0, 7)]
+    assert read == [(0, 0, FIRST - 1), (0, FIRST, FIRST + 1), (0, 0, FIRST + 1)]
     first, second, _ = outcome.runs
     assert second["first_batch_id"] == first["last_batch_id"] + 1
     assert second["last_batch_id"] >= second["first_batch_id"]

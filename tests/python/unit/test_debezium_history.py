@@ -142,6 +142,20 @@ def test_an_update_that_changes_nothing_is_no_version(tmp_path: Path) -> None:
     assert not compared(corpus, [line("I", 1, "a"), line("U", 1, "a")]).is_equal
 
 
+def test_without_a_key_an_update_that_changes_nothing_makes_no_copy(
+    tmp_path: Path,
+) -> None:
+    corpus = Postgresql(tmp_path / "shop")
+    corpus.change(11, "c", None, "a")
+    corpus.change(12, "u", None, "a")
+    only: Row = {"id": None, "v": "a"}
+    changes = truth((11, "c", None, only), (12, "u", only, only))
+    corpus.finish(changes, [only])
+    inserted = line("I", 1, "a") | {"pk": only, "row": only}
+    assert compared(corpus, [inserted]).is_equal
+    assert not compared(corpus, [inserted, inserted]).is_equal
+
+
 def test_a_change_that_was_sent_again_is_one(tmp_path: Path) -> None:
     corpus = Postgresql(tmp_path / "shop")
     for _ in range(2):

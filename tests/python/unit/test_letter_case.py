@@ -48,6 +48,11 @@ def test_variants_are_those_of_one_case_folding(char: str, expected: set[str]) -
     assert case_variants(char) == expected
 
 
+def test_a_folded_letter_is_one_of_its_variants() -> None:
+    for char in map(chr, range(0x1FFFF)):
+        assert folded(char) in case_variants(char)
+
+
 def test_a_plain_name_is_just_lowered() -> None:
     assert lowered_sql("t", "tmp_1") == "lower(t)"
     assert lowered_sql("t", "orders") == "lower(t)"
