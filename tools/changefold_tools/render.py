@@ -407,10 +407,9 @@ class TableModels:
         """The images of the rows; every relation's name begins with the prefix."""
         shape = self.shape
         renames = {
-            life.name: life.names
-            for lives in shape.columns.values()
-            for life in lives
-            if len(life.names) > 1
+            name: [step for life in lives for step in life.names]
+            for name, lives in shape.columns.items()
+            if any(len(life.names) > 1 for life in lives)
         }
         # What a table without a key leaves to another is told apart by whole rows.
         keys = shape.key_columns or (shape.live if prefix else [])
@@ -422,11 +421,11 @@ class TableModels:
         if renames:
             lines.append("        renames={")
             for name, names in renames.items():
-                steps = ", ".join(
+                steps = [
                     f"({_moment(since or '')}, {jinja_text(old)})"
-                    for since, old in names
-                )
-                lines.append(f"            {jinja_text(name)}: [{steps}],")
+                    for since, old in [(None, names[0][1]), *names[1:]]
+                ]
+                lines.append(f"            {jinja_text(name)}: [{', '.join(steps)}],")
             lines.append("        },")
         if shape.rewritten_at and keys:
             lines.append(f"        rewritten_at={_moments(shape.rewritten_at, 8)},")
@@ -578,10 +577,9 @@ class TableModels:
         epochs: list[tuple[str | None, str]] = []
         for life in self.shape.columns[name]:
             for since, column_type in life.types:
-                start = since or life.added_at
                 call = self._call(name, column_type, kept)
                 if not epochs or epochs[-1][1] != call:
-                    epochs.append((start, call))
+                    epochs.append((since, call))
         if len(epochs) == 1:
             return epochs[0][1]
         arms = [

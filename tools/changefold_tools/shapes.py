@@ -15,7 +15,7 @@ from changefold_tools.column_names import spark_names
 from changefold_tools.partitions import UnknownRowsError, rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from changefold.column_types import SourceType
 
@@ -25,11 +25,13 @@ class Incarnation:
     """One life of a column: from the DDL that adds it to the one that drops it.
 
     Attributes:
-        added_at: Sequence of the DDL that added it; None if it was there from the
-            beginning of the table.
+        added_at: Sequence of the DDL that added it, or that ended the table before, if
+            rows of that one have other values under the name; None if it was there from
+            the beginning of the table.
         dropped_at: Sequence of the DDL that dropped it; None while it lives.
         default: Text that rows written before it show.
-        names: (since, name): the name from a sequence on, in order.
+        names: (since, name): the name from a sequence on, in order; the first since it
+            was added, or the table before ended.
         types: (since, type): likewise.
         converts: (at, from, to): type changes that may change the text of a value.
     """
@@ -398,12 +400,9 @@ def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
     rewritten: set[str] = set()
     reshaped: set[str] = set()
     unsent: dict[str, None] = {}
-    previous_uid = None
-    for version in versions:
+    for version, begin, is_created in _with_begins(versions):
         since = version["valid_from_sequence"]
-        is_created = version["table_uid"] != previous_uid
         is_seen = version["ddl_sql"] is None
-        previous_uid = version["table_uid"]
         present = set()
         for column in version["columns"]:
             if not column["type"]:
@@ -413,7 +412,7 @@ def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
                 unsent[column["name"]] = None
             else:
                 present.add(
-                    _follow(incarnations, version, column, is_created=is_created)
+                    _follow(incarnations, version, column, begin, is_created=is_created)
                 )
         gone = set() if is_seen else incarnations.keys() - present
         for column_id in gone:
@@ -459,6 +458,21 @@ def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
     )
 
 
+def _with_begins(
+    versions: Iterable[dict[str, Any]],
+) -> Iterator[tuple[dict[str, Any], str | None, bool]]:
+    """Yield versions, when the table before ended, and whether a table begins."""
+    begin = None
+    before: dict[str, Any] | None = None
+    for version in versions:
+        is_created = before is None or version["table_uid"] != before["table_uid"]
+        if before is not None and is_created:
+            ends = before if before["is_dropped"] else version
+            begin = ends["valid_from_sequence"]
+        yield version, begin, is_created
+        before = version
+
+
 def _rename(lives: Iterable[Incarnation]) -> dict[str, str]:
     """Give columns names that Spark can have; return them by the source's names.
 
@@ -489,6 +503,13 @@ def _begin(
     if version["ddl_sql"] is None and not is_added:
         return _freed_at(incarnations, column["name"])
     return str(version["valid_from_sequence"])
+
+
+def _was_renamed(incarnations: dict[str, Incarnation], name: str) -> bool:
+    """Whether a column had a name and has another one."""
+    return any(
+        borne == name for life in incarnations.values() for _, borne in life.names[:-1]
+    )
 
 
 def _freed_at(incarnations: dict[str, Incarnation], name: str) -> str | None:
@@ -542,23 +563,35 @@ def _follow(
     incarnations: dict[str, Incarnation],
     version: dict[str, Any],
     column: dict[str, Any],
+    begin: str | None,
     *,
     is_created: bool,
 ) -> str:
-    """Note a column of a version; return its id."""
+    """Note a column of a version; return its id.
+
+    Args:
+        incarnations: What is known so far, by id.
+        version: Row of `table_schemas`.
+        column: One of its columns.
+        begin: When the table before ended; None if there was none.
+        is_created: It is the first version of the table.
+    """
     since = version["valid_from_sequence"]
     column_id = _column_id(version, column)
     column_type = parse_type(column["type"])
     known = incarnations.get(column_id)
     if known is None:
+        added_at = begin if _was_renamed(incarnations, column["name"]) else None
+        if not is_created:
+            added_at = _begin(incarnations, version, column)
         incarnations[column_id] = Incarnation(
             column_id=column_id,
-            added_at=None if is_created else _begin(incarnations, version, column),
+            added_at=added_at,
             dropped_at=None,
-            default=column["original_default"],
+            default=None if is_created else column["original_default"],
             comment=column["comment"] or "",
-            names=[(None, column["name"])],
-            types=[(None, column_type)],
+            names=[(added_at or begin, column["name"])],
+            types=[(added_at or begin, column_type)],
         )
         return column_id
     known.comment = column["comment"] or ""

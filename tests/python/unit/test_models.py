@@ -146,6 +146,50 @@ def test_a_renamed_column_is_read_under_its_old_name_before() -> None:
     assert "'remark': [('', 'note'), ('2', 'remark')]" in text
 
 
+def _again(since: str, columns: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    return _version(since, columns, table_uid="shop.orders@5", **more)
+
+
+def test_a_new_table_has_no_value_of_a_column_that_bore_a_name_before() -> None:
+    renamed = [ID, _column(2, "remark", "int")]
+    text = _history(
+        _version("1", [ID, _column(2, "note", "int")]),
+        _version("2", renamed),
+        _version("4", renamed, is_dropped=True),
+        _again("5", [ID, _column(2, "note", "int", original_default="7")]),
+    )
+    assert "'remark': [('', 'note'), ('2', 'remark')]" in text
+    assert "when written_sequence > '4'\n                    then image.`note`" in text
+    assert "{{ sql_text('7') }}" not in text
+
+
+def test_a_name_is_read_as_it_was_in_each_table_that_had_it() -> None:
+    first, second = _column(2, "note", "int"), _column(2, "text", "int")
+    last = _column(2, "remark", "int")
+    text = _history(
+        _version("1", [ID, last]),
+        _version("4", [ID, last], is_dropped=True),
+        _again("5", [ID, second]),
+        _again("6", [ID, last]),
+        _again("7", [ID, last], is_dropped=True),
+        _version("8", [ID, first], table_uid="shop.orders@8"),
+        _version("9", [ID, last], table_uid="shop.orders@8"),
+    )
+    steps = (
+        "('', 'remark'), ('4', 'text'), ('6', 'remark'), ('7', 'note'), ('9', 'remark')"
+    )
+    assert f"'remark': [{steps}]" in text
+
+
+def test_a_value_is_read_by_the_type_that_its_table_gave_it() -> None:
+    text = _history(
+        _version("1", [ID, _column(2, "n", "int")]),
+        _version("4", [ID, _column(2, "n", "int")], is_dropped=True),
+        _again("5", [ID, _column(2, "n", "varbinary(9)")]),
+    )
+    assert "when held_at > '4'" in text
+
+
 def test_a_dropped_column_stays_in_the_history_and_leaves_the_current_table() -> None:
     change = {"column_id": 2, "kind": "dropped", "changes_text": True}
     tables = TableModels(
