@@ -6,7 +6,7 @@ export DBT_SEND_ANONYMOUS_USAGE_STATS = false
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo demo-kafka build models models-check docs test unit property property-long \
-        golden test-kafka lint format types verify chaos fuzz bench-parse bench-memory bench-models clean
+        golden test-kafka test-package lint format types verify chaos fuzz bench-parse bench-memory bench-models clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -63,17 +63,20 @@ golden: setup ## Recorded topics against the source's own outcome
 test-kafka: setup ## Landing from a real Kafka, which the tests start on loopback
 	$(BIN)/pytest tests/python/integration/test_kafka.py
 
+test-package: setup ## Another dbt project that has this one as a package
+	$(BIN)/pytest tests/python/integration/test_package.py
+
 lint: setup ## ruff, mypy, sqlfluff, dbt parse with warnings as errors
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/sqlfluff lint --processes 2 models tests/dbt
+	$(BIN)/sqlfluff lint --processes 2 models sample tests/dbt
 	$(BIN)/dbt --warn-error-options '{"error": "all"}' parse --quiet --no-partial-parse
 
 format: setup ## Let the formatters have their way
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/sqlfluff fix models tests/dbt
+	$(BIN)/sqlfluff fix models sample tests/dbt
 
 # make verify CORPUS=<folder> [VARIANT=<file stem>] [RUNS=n] [EXPORT=<folder>]
 verify: setup ## Is the pipeline exact? CORPUS=folder [VARIANT=stem] [RUNS=n] [EXPORT=folder]

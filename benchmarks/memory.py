@@ -39,7 +39,7 @@ def _build(messages: int) -> None:
                 }
             ],
         )
-        make_models(copy, "verify", check=False)
+        make_models(copy, check=False)
         run_dbt(["run", "--quiet"], copy)
 
 

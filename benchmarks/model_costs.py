@@ -146,7 +146,7 @@ def _steps(project: Path, name: str, *, make: bool) -> Iterator[Step]:
     """Build; then, if asked, write the models anew and build what that changes."""
     yield _step(project, name)
     if make:
-        make_models(project, "verify", check=False)
+        make_models(project, check=False)
         yield _step(project, f"after `make models` ({name})")
 
 

@@ -15,11 +15,11 @@
         A `select` with the same columns.
 #}
 {% macro in_kafka_order(events) -%}
-    {%- if is_compacted() == 'false' -%}
+    {%- if changefold.is_compacted() == 'false' -%}
     select * from {{ events }}
     {%- else -%}
     {#- What has a commit timestamp waits for the cut, which is one of the source. -#}
-    {%- set is_in_kafka_order = is_compacted() ~ ' and commit_ts is null' -%}
+    {%- set is_in_kafka_order = changefold.is_compacted() ~ ' and commit_ts is null' -%}
     {%- set replaced = {
         'event_kind': ['is_delete', "'row'"],
         'event_type': ['is_delete', "'TOMBSTONE'"],
@@ -33,7 +33,7 @@
 
     read_before as (
 
-        {{ read_before_batch() }}
+        {{ changefold.read_before_batch() }}
 
     ),
 
@@ -106,7 +106,7 @@
     )
 
     select
-        {%- for column in event_columns() %}
+        {%- for column in changefold.event_columns() %}
         {% if column in replaced -%}
         if({{ replaced[column] | join(', ') }}, {{ column }}) as {{ column }}
         {%- else -%}
@@ -131,8 +131,8 @@
 #}
 {% macro read_before_batch() -%}
     {%- set table_type = 'struct<source_database: string, source_table: string>' -%}
-    {%- set change_log = none if flags.FULL_REFRESH else built_relation('change_log') -%}
-    {%- set watermarks = built_relation('watermarks') if change_log else none -%}
+    {%- set change_log = none if flags.FULL_REFRESH else changefold.built_relation('change_log') -%}
+    {%- set watermarks = changefold.built_relation('watermarks') if change_log else none -%}
     with
 
     places as (
@@ -168,7 +168,7 @@
             if(event_kind = 'row', struct(source_database, source_table), null)
                 as last_table
         from {{ change_log }}
-        where {{ is_of_later_batch(counted_batches()) }}
+        where {{ changefold.is_of_later_batch(changefold.counted_batches()) }}
         {%- endif %}
 
     )

@@ -7,12 +7,12 @@
         files of the past shut.
 #}
 {% macro is_beyond_contiguous() -%}
-    {%- set positions = counted_positions() if execute and not flags.FULL_REFRESH else [] -%}
+    {%- set positions = changefold.counted_positions() if execute and not flags.FULL_REFRESH else [] -%}
     {%- if not positions -%}
         {{ return('true') }}
     {%- endif -%}
     {%- set read = [] -%}
-    {%- set batches = counted_batches() -%}
+    {%- set batches = changefold.counted_batches() -%}
     {%- for row in positions -%}
         {%- do read.append(
             '(kafka_topic = ' ~ sql_text(row.kafka_topic)
@@ -25,6 +25,6 @@
         {%- endif -%}
     {%- endfor -%}
     {{ return(
-        '(' ~ is_of_later_batch(batches) ~ ' and not (' ~ read | join(' or ') ~ '))'
+        '(' ~ changefold.is_of_later_batch(batches) ~ ' and not (' ~ read | join(' or ') ~ '))'
     ) }}
 {%- endmacro %}

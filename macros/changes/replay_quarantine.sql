@@ -16,8 +16,8 @@
         last_offset: highest offset.
 #}
 {% macro replay_quarantine(topic=none, error_class=none, record_topic=none, partition=none, first_offset=none, last_offset=none) %}
-    {%- do lock_warehouse() -%}
-    {%- set change_log = built_relation('change_log') -%}
+    {%- do changefold.lock_warehouse() -%}
+    {%- set change_log = changefold.built_relation('change_log') -%}
     {%- if not change_log -%}
         {{ exceptions.raise_compiler_error(
             '`replay_quarantine`: there is no change log yet; run `dbt build` first'
@@ -42,19 +42,19 @@
         {%- endif -%}
         {%- do conditions.append(condition ~ number) -%}
     {%- endfor -%}
-    {%- set requests = replay_requests() -%}
+    {%- set requests = changefold.replay_requests() -%}
     {%- do run_query(
         'create table if not exists ' ~ requests ~ ' (kafka_topic string,'
         ~ ' record_topic string, kafka_partition int, kafka_offset bigint,'
         ~ ' batch_id bigint, requested_at timestamp) using ' ~ var('file_format', 'iceberg')
     ) -%}
-    {%- set batch_id = _reserved_batch_id(change_log) -%}
+    {%- set batch_id = changefold._reserved_batch_id(change_log) -%}
     {%- do run_query(
         'insert into ' ~ requests
         ~ ' select log.kafka_topic, log.record_topic, log.kafka_partition,'
         ~ ' log.kafka_offset, ' ~ batch_id ~ ', current_timestamp()'
         ~ ' from (select * from ' ~ change_log ~ ' where ' ~ conditions | join(' and ') ~ ') as log'
-        ~ ' left anti join ' ~ requests ~ ' as requests on ' ~ _is_request_of_event()
+        ~ ' left anti join ' ~ requests ~ ' as requests on ' ~ changefold._is_request_of_event()
     ) -%}
     {%- set messages = run_query(
         'select count(*) from ' ~ requests ~ ' where batch_id = ' ~ batch_id
@@ -109,9 +109,9 @@
         whole log is read anew.
 #}
 {% macro requested_messages() %}
-    {%- set requests = replay_requests() -%}
-    {%- if not execute or read_positions() is none
-        or snapshot_id(requests) in ['', 'none'] -%}
+    {%- set requests = changefold.replay_requests() -%}
+    {%- if not execute or changefold.read_positions() is none
+        or changefold.snapshot_id(requests) in ['', 'none'] -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set selected -%}
@@ -124,9 +124,9 @@
         log.key,
         log.value,
         max(requests.batch_id) as batch_id
-    from {{ built_relation('change_log') }} as log
+    from {{ changefold.built_relation('change_log') }} as log
     inner join {{ requests }} as requests
-        on {{ _is_request_of_event() }}
+        on {{ changefold._is_request_of_event() }}
     where log.event_kind = 'invalid'
     group by all
     {%- endset -%}
@@ -141,12 +141,12 @@
         A mapping topic -> number.
 #}
 {% macro requested_counts() %}
-    {%- set selected = requested_messages() -%}
+    {%- set selected = changefold.requested_messages() -%}
     {%- set counts = {} -%}
     {%- if selected is not none -%}
         {%- for row in adapter.query_once(
             'select kafka_topic, count(*) as messages from (' ~ selected ~ ') group by all',
-            snapshot_id(replay_requests()) ~ '/' ~ snapshot_id(built_relation('change_log'))
+            changefold.snapshot_id(changefold.replay_requests()) ~ '/' ~ changefold.snapshot_id(changefold.built_relation('change_log'))
         ) -%}
             {%- do counts.update({row.kafka_topic: row.messages | int}) -%}
         {%- endfor -%}

@@ -7,13 +7,13 @@
 #}
 {% macro refusing_rule() -%}
     {%- set branches = [] -%}
-    {%- for topic in declared_topics() if topic.filter and execute -%}
+    {%- for topic in changefold.declared_topics() if topic.filter and execute -%}
         {%- do branches.append([topic.name, adapter.call_python(
             'changefold.filter_sql.refused_row_sql',
             topic.filter, 'source_database', 'source_table', 'op'
         )]) -%}
     {%- endfor -%}
-    {{ _by_topic(branches) }}
+    {{ changefold._by_topic(branches) }}
 {%- endmacro %}
 
 
@@ -29,13 +29,13 @@
 #}
 {% macro ddl_refusing_rule(database, table) -%}
     {%- set branches = [] -%}
-    {%- for topic in declared_topics() if topic.filter and execute -%}
+    {%- for topic in changefold.declared_topics() if topic.filter and execute -%}
         {%- do branches.append([topic.name, adapter.call_python(
             'changefold.filter_sql.refused_table_sql',
             topic.filter, 'ddl_type', database, table
         )]) -%}
     {%- endfor -%}
-    {{ _by_topic(branches) }}
+    {{ changefold._by_topic(branches) }}
 {%- endmacro %}
 
 
@@ -52,14 +52,14 @@
 #}
 {% macro ddl_ignoring_rule(database, table) -%}
     {%- set branches = [] -%}
-    {%- for topic in declared_topics() if topic.filter and execute -%}
+    {%- for topic in changefold.declared_topics() if topic.filter and execute -%}
         {%- do branches.append([topic.name, adapter.call_python(
             'changefold.filter_sql.ignored_ddl_sql',
             topic.filter,
             {'type': 'ddl_type', 'database': database, 'table': table, 'sql': 'ddl_sql'}
         )]) -%}
     {%- endfor -%}
-    {{ _by_topic(branches) }}
+    {{ changefold._by_topic(branches) }}
 {%- endmacro %}
 
 
@@ -75,30 +75,30 @@
         A compiler error that names the line of a rule which does not fit its table.
 #}
 {% macro refusing_value_rule() -%}
-    {%- set relation = built_relation('table_schemas') -%}
+    {%- set relation = changefold.built_relation('table_schemas') -%}
     {%- set topics = [] -%}
-    {%- for topic in declared_topics() if topic.filter and relation -%}
+    {%- for topic in changefold.declared_topics() if topic.filter and relation -%}
         {%- set rows = adapter.query_once(
             'select source_database, source_table, valid_from_sequence, valid_to_sequence,'
             ~ ' to_json(columns) as columns, to_json(unique_columns) as unique_columns'
             ~ ' from ' ~ relation ~ ' where kafka_topic = ' ~ sql_text(topic.name)
             ~ ' and not is_dropped order by source_database, source_table, valid_from_sequence',
-            snapshot_id(relation)
+            changefold.snapshot_id(relation)
         ) -%}
         {%- set branches = [] -%}
         {%- for version in rows if adapter.call_python(
             'changefold.filter_sql.has_value_rules',
             topic.filter, version.source_database, version.source_table
         ) -%}
-            {%- for rule in _value_rules(topic, version) if rule.condition != 'false' -%}
-                {%- do branches.append(_of_version(version, rule)) -%}
+            {%- for rule in changefold._value_rules(topic, version) if rule.condition != 'false' -%}
+                {%- do branches.append(changefold._of_version(version, rule)) -%}
             {%- endfor -%}
         {%- endfor -%}
         {%- if branches -%}
             {%- do topics.append([topic.name, 'case\n' ~ branches | join('\n') ~ '\nend']) -%}
         {%- endif -%}
     {%- endfor -%}
-    {{ _by_topic(topics) }}
+    {{ changefold._by_topic(topics) }}
 {%- endmacro %}
 
 
@@ -110,8 +110,8 @@
     {%- set values = {'before': {}, 'after': {}} -%}
     {%- for image in texts -%}
         {%- for call in calls -%}
-            {%- set text = 'from_json(' ~ image ~ ', ' ~ sql_text(json_schema([call.name]))
-                ~ ').' ~ quoted(call.name) -%}
+            {%- set text = 'from_json(' ~ image ~ ', ' ~ sql_text(changefold.json_schema([call.name]))
+                ~ ').' ~ changefold.quoted(call.name) -%}
             {%- do texts[image].update({call.name: text}) -%}
             {%- set arguments = [topic.name] if call.macro == 'mysql_bytes' else call.arguments -%}
             {%- do values[image].update({
@@ -176,7 +176,7 @@
 #}
 {% macro filters_digest() %}
     {%- set digests = [] -%}
-    {%- for topic in declared_topics() if topic.filter -%}
+    {%- for topic in changefold.declared_topics() if topic.filter -%}
         {%- do digests.append(topic.name ~ '=' ~ topic.filter_digest) -%}
     {%- endfor -%}
     {{ return(digests | join(' ')) }}

@@ -21,17 +21,17 @@
 {% macro history_versions(changes, columns, key_columns) -%}
     {#- A key's column may have a name of ours: behind `key` it has none. -#}
     {%- set keys = [] -%}
-    {%- for column in key_columns -%}{%- do keys.append(quoted('key ' ~ column)) -%}{%- endfor -%}
+    {%- for column in key_columns -%}{%- do keys.append(changefold.quoted('key ' ~ column)) -%}{%- endfor -%}
     {%- set keys_sql = keys | join(', ') -%}
-    {%- set is_increment = is_increment() -%}
-    {%- set is_unordered = moves_are_unordered() -%}
+    {%- set is_increment = changefold.is_increment() -%}
+    {%- set is_unordered = changefold.moves_are_unordered() -%}
     with
 
     -- A struct holds what only travels along, under no name of ours.
     new_states as (
 
         select
-            {% for column in key_columns %}record.{{ quoted(column) }} as {{ keys[loop.index0] }}, {% endfor -%}
+            {% for column in key_columns %}record.{{ changefold.quoted(column) }} as {{ keys[loop.index0] }}, {% endfor -%}
             change_sequence,
             is_deleted,
             is_ddl,
@@ -69,7 +69,7 @@
     existing as (
 
         select
-            {% for column in key_columns %}history.{{ quoted(column) }} as {{ keys[loop.index0] }}, {% endfor -%}
+            {% for column in key_columns %}history.{{ changefold.quoted(column) }} as {{ keys[loop.index0] }}, {% endfor -%}
             history._cdc_valid_from_sequence,
             history._cdc_valid_to_sequence,
             history._cdc_row_hash,
@@ -77,9 +77,9 @@
             touched.since
         from {{ this }} as history
         inner join touched
-            on {% for column in key_columns %}history.{{ quoted(column) }} <=> touched.{{ keys[loop.index0] }}{{ ' and ' if not loop.last }}{% endfor %}
+            on {% for column in key_columns %}history.{{ changefold.quoted(column) }} <=> touched.{{ keys[loop.index0] }}{{ ' and ' if not loop.last }}{% endfor %}
         where
-            ({{ may_be_touched() }})
+            ({{ changefold.may_be_touched() }})
             and coalesce(history._cdc_valid_to_sequence >= touched.since, true)
 
     ),
@@ -237,10 +237,10 @@
 
     select
         {% for column in columns -%}
-        {{ quoted('key ' ~ column) if column in key_columns else 'payload.record.' ~ quoted(column) }} as {{ quoted(column) }},
+        {{ changefold.quoted('key ' ~ column) if column in key_columns else 'payload.record.' ~ changefold.quoted(column) }} as {{ changefold.quoted(column) }},
         {% endfor -%}
-        {{ sequence_timestamp('change_sequence') }} as valid_from,
-        {{ sequence_timestamp('next_sequence') }} as valid_to,
+        {{ changefold.sequence_timestamp('change_sequence') }} as valid_from,
+        {{ changefold.sequence_timestamp('next_sequence') }} as valid_to,
         next_sequence is null as is_current,
         change_sequence as _cdc_valid_from_sequence,
         next_sequence as _cdc_valid_to_sequence,

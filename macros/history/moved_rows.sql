@@ -7,7 +7,7 @@
         A bool.
 #}
 {% macro moves_are_unordered() %}
-    {%- set topic = topic_of_model() -%}
+    {%- set topic = changefold.topic_of_model() -%}
     {{ return(
         topic and topic.protocol == 'canal_json' and topic.partitions > 1
         and '_cdc_copy' not in config.get('key_columns')

@@ -27,7 +27,7 @@
     {%- endfor -%}
     {%- set ends_sql = 'array_sort(array(' ~ ends | join(', ') ~ '))' %}
     with
-    {%- if is_increment() %}
+    {%- if changefold.is_increment() %}
 
     open_copies as (
 
@@ -82,14 +82,14 @@
 
         select
             moments.*,
-            {% if is_increment() -%} coalesce(open_copies.copies, 0)
+            {% if changefold.is_increment() -%} coalesce(open_copies.copies, 0)
             {%- else -%} 0 {%- endif %} as copies_at_first,
             sum(moments.copies_added) over (
                 partition by moments.row_hash, moments.ends_before
                 order by moments.change_sequence
             ) as copies_added_since
         from moments
-        {%- if is_increment() %}
+        {%- if changefold.is_increment() %}
         left join open_copies on moments.row_hash = open_copies.row_hash
         {%- endif %}
 

@@ -53,7 +53,7 @@
     {%- set key_texts = [] -%}
     {%- set old_key_differs = [] -%}
     {%- for column in key_columns -%}
-        {%- set name = quoted(column) -%}
+        {%- set name = changefold.quoted(column) -%}
         {%- do key_texts.append('image.' ~ name) -%}
         {%- do old_key_differs.append('old_key.' ~ name ~ ' <> image.' ~ name) -%}
     {%- endfor -%}
@@ -64,16 +64,16 @@
     {%- endfor -%}
     {%- set ddl = [] -%}
     {%- for sequence in rewritten_at -%}
-        {%- do ddl.append(_met(sequence, 'false')) -%}
+        {%- do ddl.append(changefold._met(sequence, 'false')) -%}
     {%- endfor -%}
     {%- for sequence in ended_at -%}
-        {%- do ddl.append(_met(sequence, 'true')) -%}
+        {%- do ddl.append(changefold._met(sequence, 'true')) -%}
     {%- endfor -%}
     {%- for sequence, condition in ended_where -%}
-        {%- do ddl.append('if(' ~ condition ~ ', ' ~ _met(sequence, 'true') ~ ', null)') -%}
+        {%- do ddl.append('if(' ~ condition ~ ', ' ~ changefold._met(sequence, 'true') ~ ', null)') -%}
     {%- endfor -%}
     {%- for sequence in snapshots -%}
-        {%- do ddl.append(_met(sequence, 'true', is_snapshot='true')) -%}
+        {%- do ddl.append(changefold._met(sequence, 'true', is_snapshot='true')) -%}
     {%- endfor %}
     with
 
@@ -81,9 +81,9 @@
 
         select
             *,
-            {{ _texts_in('coalesce(after, before_sent)', sent, source_names) }} as image
+            {{ changefold._texts_in('coalesce(after, before_sent)', sent, source_names) }} as image
             {%- if key_columns %},
-            {{ _texts_in("if(op = 'u', before_sent, null)", key_columns, source_names) }} as old_key
+            {{ changefold._texts_in("if(op = 'u', before_sent, null)", key_columns, source_names) }} as old_key
             {%- endif %}
         from {{ changes }}
 
@@ -103,7 +103,7 @@
     keyed as (
 
         select
-            if(row_op = 'd' and op = 'u', {{ _texts_in('before', sent, source_names) }}, image)
+            if(row_op = 'd' and op = 'u', {{ changefold._texts_in('before', sent, source_names) }}, image)
                 as image,
             row_op = 'd' as is_deleted,
             row_op as op,
@@ -123,7 +123,7 @@
         select
             struct(
                 {%- for name in sent %}
-                {{ 'image.' ~ quoted(name) if name in arrival.columns else 'cast(null as string)' }} as {{ quoted(name) }}{{ ',' if not loop.last }}
+                {{ 'image.' ~ changefold.quoted(name) if name in arrival.columns else 'cast(null as string)' }} as {{ changefold.quoted(name) }}{{ ',' if not loop.last }}
                 {%- endfor %}
             ) as image,
             false as is_deleted,
@@ -155,7 +155,7 @@
             * except (image),
             struct(
                 {%- for column in columns %}
-                {{ _name_when_written(column, renames) }} as {{ quoted(column) }}{{ ',' if not loop.last }}
+                {{ changefold._name_when_written(column, renames) }} as {{ changefold.quoted(column) }}{{ ',' if not loop.last }}
                 {%- endfor %}
             ) as image
         from keyed
@@ -163,12 +163,12 @@
     )
     {%- endif %}
     {%- set keyed = 'named' if renames else 'keyed' %}
-    {%- set is_unordered = moves_are_unordered() %}
+    {%- set is_unordered = changefold.moves_are_unordered() %}
     {%- if is_unordered %},
 
     placed as (
 
-        {{ placed_moves(keyed, key_texts, ended_at) }}
+        {{ changefold.placed_moves(keyed, key_texts, ended_at) }}
 
     )
     {%- set keyed = 'placed' %}
@@ -298,15 +298,15 @@
 {# A column's text under the name that it had when the row was written. #}
 {% macro _name_when_written(column, renames) -%}
     {%- if column not in renames -%}
-        {{ return('image.' ~ quoted(column)) }}
+        {{ return('image.' ~ changefold.quoted(column)) }}
     {%- endif -%}
     {%- set arms = [] -%}
     {%- for since, name in renames[column] | reverse if since -%}
         {%- do arms.append(
-            "when change_sequence > '" ~ since ~ "' then image." ~ quoted(name)
+            "when change_sequence > '" ~ since ~ "' then image." ~ changefold.quoted(name)
         ) -%}
     {%- endfor -%}
-    case {{ arms | join(' ') }} else image.{{ quoted(renames[column][0][1]) }} end
+    case {{ arms | join(' ') }} else image.{{ changefold.quoted(renames[column][0][1]) }} end
 {%- endmacro %}
 
 
@@ -316,11 +316,11 @@
     {%- for column in columns -%}
         {%- do sent.append(source_names.get(column, column)) -%}
     {%- endfor -%}
-    {%- set texts = 'from_json(' ~ row ~ ', ' ~ sql_text(json_schema(sent)) ~ ')' -%}
+    {%- set texts = 'from_json(' ~ row ~ ', ' ~ sql_text(changefold.json_schema(sent)) ~ ')' -%}
     {%- if sent == columns | list -%}
         {{ return(texts) }}
     {%- endif -%}
-    {{ return('cast(' ~ texts ~ ' as struct<' ~ json_schema(columns) ~ '>)') }}
+    {{ return('cast(' ~ texts ~ ' as struct<' ~ changefold.json_schema(columns) ~ '>)') }}
 {%- endmacro %}
 
 

@@ -18,7 +18,7 @@
         A `select`: the columns of `row_images`.
 #}
 {% macro unchanged_values(images, columns, texts, bytes, key_columns) -%}
-    {%- if not execute or not changes_lack_values() -%}
+    {%- if not execute or not changefold.changes_lack_values() -%}
     select * from {{ images }}
     {%- else %}
     with
@@ -43,18 +43,18 @@
             coalesce(from_json(unavailable_columns, 'array<string>'), array()) as missing,
             false as is_existing
         from {{ images }}
-        {%- if is_increment() %}
+        {%- if changefold.is_increment() %}
         union all
         select
             struct(
                 {%- for column in columns %}
                 {% if column in bytes -%}
-                decode(history.{{ quoted(column) }}, 'ISO-8859-1')
+                decode(history.{{ changefold.quoted(column) }}, 'ISO-8859-1')
                 {%- elif column in texts -%}
-                history.{{ quoted(column) }}
+                history.{{ changefold.quoted(column) }}
                 {%- else -%}
                 cast(null as string)
-                {%- endif %} as {{ quoted(column) }}{{ ',' if not loop.last }}
+                {%- endif %} as {{ changefold.quoted(column) }}{{ ',' if not loop.last }}
                 {%- endfor %}
             ) as image,
             false as is_deleted,
@@ -71,7 +71,7 @@
             0 as event_index,
             struct(
                 {%- for column in key_columns %}
-                history.{{ quoted(column) }}{{ ',' if not loop.last }}
+                history.{{ changefold.quoted(column) }}{{ ',' if not loop.last }}
                 {%- endfor %}
             ) as row_key,
             cast(array() as array<string>) as missing,
@@ -79,8 +79,8 @@
         from {{ this }} as history
         -- Those after it come again as changes.
         where
-            ({{ may_be_touched() }})
-            and history._cdc_valid_from_sequence < {{ sql_text(history_state().first_unapplied) }}
+            ({{ changefold.may_be_touched() }})
+            and history._cdc_valid_from_sequence < {{ sql_text(changefold.history_state().first_unapplied) }}
         {%- endif %}
 
     ),
@@ -91,7 +91,7 @@
             * except (image),
             struct(
                 {%- for column in columns %}
-                {%- set name = quoted(column) %}
+                {%- set name = changefold.quoted(column) %}
                 {%- set sent = (config.get('source_names') or {}).get(column, column) %}
                 {% if column not in texts and column not in bytes -%}
                 image.{{ name }}

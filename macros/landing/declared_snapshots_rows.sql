@@ -6,7 +6,7 @@
 #}
 {% macro declared_snapshots_rows() -%}
     {%- set rows = [] -%}
-    {%- for topic in declared_topics() -%}
+    {%- for topic in changefold.declared_topics() -%}
         {%- for table, commit_ts in topic.snapshots.items() -%}
             {%- set name = table.split('.', 1) -%}
             {%- do rows.append(

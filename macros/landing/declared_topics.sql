@@ -105,7 +105,7 @@
             'kafka': given.kafka or '',
             'is_landed': not given.table,
             'max_offsets_per_run': most,
-            'partitions': partitions_in_kafka(given.name) if given.kafka else given.partitions,
+            'partitions': changefold.partitions_in_kafka(given.name) if given.kafka else given.partitions,
             'time_zone': given.time_zone or 'UTC',
             'is_gapless': given.get('is_gapless', not given.get('is_compacted', false)),
             'is_compacted': given.get('is_compacted', false),
@@ -134,7 +134,7 @@
         A mapping as of `declared_topics`, or none.
 #}
 {% macro declared_topic(name) %}
-    {%- set found = declared_topics() | selectattr('name', 'equalto', name) | list -%}
+    {%- set found = changefold.declared_topics() | selectattr('name', 'equalto', name) | list -%}
     {{ return(found[0] if found else none) }}
 {% endmacro %}
 

@@ -12,7 +12,7 @@
         time_zone,
         is_gapless
     from values
-    {%- for topic in declared_topics() %}
+    {%- for topic in changefold.declared_topics() %}
         (
             {{ sql_text(topic.name) }},
             {{ sql_text(topic.protocol) }},

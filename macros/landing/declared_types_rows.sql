@@ -7,7 +7,7 @@
 #}
 {% macro declared_types_rows() -%}
     {%- set rows = [] -%}
-    {%- for topic in declared_topics() -%}
+    {%- for topic in changefold.declared_topics() -%}
         {%- for table, types in topic.types.items() -%}
             {#- A connector names the schema too, and the topic may name that otherwise. -#}
             {%- set is_connector = topic.protocol == 'debezium' -%}

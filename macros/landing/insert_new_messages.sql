@@ -27,8 +27,8 @@ incoming as (
 
     select * from {{ incoming }}
     where
-        {{ is_in_topic(topic, 'topic') }}
-        {%- for place in pruned_positions() if place.kafka_topic == topic.name %}
+        {{ changefold.is_in_topic(topic, 'topic') }}
+        {%- for place in changefold.pruned_positions() if place.kafka_topic == topic.name %}
         and not (
             topic = {{ sql_text(place.record_topic) }}
             and partition = {{ place.kafka_partition }}

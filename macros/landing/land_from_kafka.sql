@@ -14,17 +14,17 @@
         the one that it was. The raw table stays as it is.
 #}
 {% macro land_from_kafka(topic) %}
-    {%- set ledger = landed_offsets() -%}
+    {%- set ledger = changefold.landed_offsets() -%}
     {%- do run_query(
         'create table if not exists ' ~ ledger ~ ' (topic string, record_topic string,'
         ~ ' partition int, topic_id string, next_offset bigint, batch_id bigint,'
         ~ ' landed_at timestamp) using '
         ~ var('file_format', 'iceberg')
     ) -%}
-    {%- set raw = raw_relation(topic) -%}
-    {%- do create_raw_table(raw) -%}
-    {%- set batch_id = next_landing() -%}
-    {%- set slices = adapter.kafka_batch(topic, _landed_places(topic, raw).rows) -%}
+    {%- set raw = changefold.raw_relation(topic) -%}
+    {%- do changefold.create_raw_table(raw) -%}
+    {%- set batch_id = changefold.next_landing() -%}
+    {%- set slices = adapter.kafka_batch(topic, changefold._landed_places(topic, raw).rows) -%}
     {%- set new = [] -%}
     {%- set first_offsets = {} -%}
     {%- set counts = {'new': 0, 'remaining': 0} -%}
@@ -49,7 +49,7 @@
     {%- if new -%}
         {%- do adapter.read_kafka('incoming_messages', topic, new) -%}
         {%- do run_query(
-            insert_new_messages(raw, 'incoming_messages', topic, batch_id, first_offsets)
+            changefold.insert_new_messages(raw, 'incoming_messages', topic, batch_id, first_offsets)
         ) -%}
         {{ log(
             'Landed the offsets of ' ~ counts.new ~ ' message(s) of topic ' ~ topic.name
@@ -57,7 +57,7 @@
             info=True
         ) }}
     {%- endif -%}
-    {%- do _note_landed(topic, ledger, slices, batch_id) -%}
+    {%- do changefold._note_landed(topic, ledger, slices, batch_id) -%}
 {% endmacro %}
 
 
@@ -84,12 +84,12 @@
         A number; 1 before the first landing.
 #}
 {% macro partitions_in_kafka(name) %}
-    {%- set version = snapshot_id(landed_offsets()) if execute else '' -%}
+    {%- set version = changefold.snapshot_id(changefold.landed_offsets()) if execute else '' -%}
     {%- if version in ['', 'none'] -%}
         {{ return(1) }}
     {%- endif -%}
     {%- set rows = adapter.query_once(
-        'select topic, max(partition) + 1 as partitions from ' ~ landed_offsets()
+        'select topic, max(partition) + 1 as partitions from ' ~ changefold.landed_offsets()
         ~ ' group by topic',
         version
     ) -%}
@@ -102,7 +102,7 @@
 
 {# How far each partition has landed, what a killed run landed too. #}
 {% macro _landed_places(topic, raw) %}
-    {%- set ledger = landed_offsets() -%}
+    {%- set ledger = changefold.landed_offsets() -%}
     {%- set name = sql_text(topic.name) -%}
     {%- set batch = run_query(
         'select coalesce(max(batch_id), 0) from ' ~ ledger ~ ' where topic = ' ~ name

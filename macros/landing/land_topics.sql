@@ -15,13 +15,13 @@
 #}
 {% macro land_topics() %}
     {%- if execute and flags.WHICH in ['build', 'run', 'run-operation'] -%}
-        {%- set topics = declared_topics() -%}
-        {%- do _check_filters(topics) -%}
-        {%- do lock_warehouse() -%}
+        {%- set topics = changefold.declared_topics() -%}
+        {%- do changefold._check_filters(topics) -%}
+        {%- do changefold.lock_warehouse() -%}
         {%- set schema_relation = api.Relation.create(schema=target.schema) -%}
         {%- do run_query('create schema if not exists ' ~ schema_relation.without_identifier()) -%}
-        {%- do check_full_refresh() -%}
-        {%- do finish_pruning() -%}
+        {%- do changefold.check_full_refresh() -%}
+        {%- do changefold.finish_pruning() -%}
         {%- set ledger = api.Relation.create(schema=target.schema, identifier='landed_files') -%}
         {%- do run_query(
             'create table if not exists ' ~ ledger ~ ' (topic string, path string,'
@@ -29,13 +29,13 @@
             ~ var('file_format', 'iceberg')
         ) -%}
         {%- for topic in topics if topic.files -%}
-            {%- do _land_files(topic, ledger) -%}
+            {%- do changefold._land_files(topic, ledger) -%}
         {%- endfor -%}
         {%- for topic in topics if topic.kafka -%}
-            {%- do land_from_kafka(topic) -%}
+            {%- do changefold.land_from_kafka(topic) -%}
         {%- endfor -%}
-        {%- do _check_partitions(topics) -%}
-        {%- do _check_types(topics) -%}
+        {%- do changefold._check_partitions(topics) -%}
+        {%- do changefold._check_types(topics) -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -68,7 +68,7 @@
     {%- set highest = [0] -%}
     {%- for name in ['landed_files', 'landed_offsets'] -%}
         {%- set ledger = api.Relation.create(schema=target.schema, identifier=name) -%}
-        {%- if snapshot_id(ledger) not in ['', 'none'] -%}
+        {%- if changefold.snapshot_id(ledger) not in ['', 'none'] -%}
             {%- do highest.append(
                 run_query('select coalesce(max(batch_id), 0) from ' ~ ledger).rows[0][0]
             ) -%}
@@ -79,27 +79,27 @@
 
 
 {% macro _land_files(topic, ledger) %}
-    {%- set raw = raw_relation(topic) -%}
-    {%- do create_raw_table(raw) -%}
+    {%- set raw = changefold.raw_relation(topic) -%}
+    {%- do changefold.create_raw_table(raw) -%}
     {%- set known = run_query(
         'select path, length, modified_ms from ' ~ ledger
         ~ ' where topic = ' ~ sql_text(topic.name)
     ) -%}
     {%- set new_files = adapter.new_files(topic.name, topic.files, known.rows) -%}
     {%- if new_files -%}
-        {%- set batch_id = next_landing() -%}
+        {%- set batch_id = changefold.next_landing() -%}
         {%- do adapter.read_messages('incoming_messages', new_files) -%}
         {%- set first_offsets = {} -%}
-        {%- if snapshot_id(raw) not in ['', 'none'] -%}
+        {%- if changefold.snapshot_id(raw) not in ['', 'none'] -%}
             {%- for row in run_query(
                 'select partition, min(offset) from incoming_messages where '
-                ~ is_in_topic(topic, 'topic') ~ ' group by partition'
+                ~ changefold.is_in_topic(topic, 'topic') ~ ' group by partition'
             ).rows -%}
                 {%- do first_offsets.update({row[0] | int: row[1] | int}) -%}
             {%- endfor -%}
         {%- endif -%}
         {%- do run_query(
-            insert_new_messages(raw, 'incoming_messages', topic, batch_id, first_offsets)
+            changefold.insert_new_messages(raw, 'incoming_messages', topic, batch_id, first_offsets)
         ) -%}
         {%- set rows = [] -%}
         {%- for file in new_files -%}
@@ -117,7 +117,7 @@
 {% macro _check_partitions(topics) %}
     {%- for topic in topics if not topic.kafka -%}
         {%- set highest = run_query(
-            'select max(partition) as partition from ' ~ raw_relation(topic)
+            'select max(partition) as partition from ' ~ changefold.raw_relation(topic)
         ).rows[0][0] -%}
         {%- if highest is not none and highest >= topic.partitions -%}
             {{ exceptions.raise_compiler_error(
@@ -141,7 +141,7 @@
         {%- endif -%}
     {%- endfor -%}
     {#- What the tables of the run before show wrong, a rule that does not fit one. -#}
-    {%- do refusing_value_rule() -%}
+    {%- do changefold.refusing_value_rule() -%}
 {% endmacro %}
 
 

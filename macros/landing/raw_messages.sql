@@ -14,18 +14,18 @@
 #}
 {% macro raw_messages(protocol) -%}
     {%- set selects = [] -%}
-    {%- for topic in declared_topics() if topic.protocol == protocol -%}
+    {%- for topic in changefold.declared_topics() if topic.protocol == protocol -%}
         {%- set selected -%}
     select
         {{ sql_text(topic.name) }} as kafka_topic,
-        {{ record_topic(topic) }} as record_topic,
+        {{ changefold.record_topic(topic) }} as record_topic,
         partition as kafka_partition,
         offset as kafka_offset,
         timestamp as kafka_timestamp,
         {%- if protocol == 'debezium' %}
         key,
         {{ sql_text(tojson(topic.types)) if topic.types else 'cast(null as string)' }} as declared_types,
-        {{ declared_databases(topic) }} as declared_databases,
+        {{ changefold.declared_databases(topic) }} as declared_databases,
         {{ topic.has_watermarks | string | lower }} as has_watermarks,
         {%- endif %}
         {{ (topic.partitions > 1) | string | lower }} as has_partitions,
@@ -34,7 +34,7 @@
     from {{ source('raw', topic.name) }}
         {%- endset -%}
         {%- do selects.append(selected) -%}
-        {%- if requested_counts().get(topic.name) -%}
+        {%- if changefold.requested_counts().get(topic.name) -%}
             {%- set again -%}
     select
         kafka_topic,
@@ -45,13 +45,13 @@
         {%- if protocol == 'debezium' %}
         key,
         {{ sql_text(tojson(topic.types)) if topic.types else 'cast(null as string)' }} as declared_types,
-        {{ declared_databases(topic) }} as declared_databases,
+        {{ changefold.declared_databases(topic) }} as declared_databases,
         {{ topic.has_watermarks | string | lower }} as has_watermarks,
         {%- endif %}
         {{ (topic.partitions > 1) | string | lower }} as has_partitions,
         value,
         batch_id
-    from ({{ requested_messages() }})
+    from ({{ changefold.requested_messages() }})
     where kafka_topic = {{ sql_text(topic.name) }}
             {%- endset -%}
             {%- do selects.append(again) -%}

@@ -1,5 +1,5 @@
 {#
-    The raw table of a topic: the source of that name in models/sources.
+    The raw table of a topic: the source `raw` of that name.
 
     Arguments:
         topic: mapping of `declared_topics`.
@@ -8,7 +8,7 @@
         A relation.
 
     Raises:
-        A compiler error if models/sources has no such source.
+        A compiler error if there is no such source.
 #}
 {% macro raw_relation(topic) %}
     {%- set found = [] -%}
@@ -19,7 +19,7 @@
     {%- if not found -%}
         {{ exceptions.raise_compiler_error(
             "var `topics`: topic `" ~ topic.name ~ "` is not among the tables of the"
-            ~ " source `raw` (models/sources). Run `make models`, which writes it."
+            ~ " source `raw`. Run `make models`, which writes it."
         ) }}
     {%- endif -%}
     {{ return(api.Relation.create(schema=found[0].schema, identifier=found[0].identifier)) }}

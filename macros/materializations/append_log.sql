@@ -6,15 +6,15 @@
 {% materialization append_log, adapter='sparksession' %}
     {%- set relation = this.incorporate(type='table') -%}
     {{ run_hooks(pre_hooks) }}
-    {%- if read_positions() is none -%}
+    {%- if changefold.read_positions() is none -%}
         {%- call statement('main') -%}
             {{ create_table_as(False, relation, compiled_code) }}
         {%- endcall -%}
-    {%- elif not unread_messages() -%}
-        {%- do _skipped('nothing new') -%}
-    {%- elif requested_counts() -%}
+    {%- elif not changefold.unread_messages() -%}
+        {%- do changefold._skipped('nothing new') -%}
+    {%- elif changefold.requested_counts() -%}
         {%- call statement('main') -%}
-            {{ merge_replayed(relation, compiled_code) }}
+            {{ changefold.merge_replayed(relation, compiled_code) }}
         {%- endcall -%}
     {%- else -%}
         {%- call statement('main') -%}

@@ -8,15 +8,15 @@
 {% materialization cdc_history, adapter='sparksession' %}
     {%- set relation = this.incorporate(type='table') -%}
     {%- set existing = load_cached_relation(this) -%}
-    {%- set state = history_state() -%}
-    {%- set cut = applied_cuts().get(config.get('topic'), {}) -%}
+    {%- set state = changefold.history_state() -%}
+    {%- set cut = changefold.applied_cuts().get(config.get('topic'), {}) -%}
     {{ run_hooks(pre_hooks) }}
     {%- if state.is_increment and not state.has_unapplied -%}
-        {%- do _skipped('nothing new') -%}
+        {%- do changefold._skipped('nothing new') -%}
     {%- else -%}
         {%- if state.is_increment -%}
             {%- call statement('main') -%}
-                {{ merge_versions(relation, compiled_code) }}
+                {{ changefold.merge_versions(relation, compiled_code) }}
             {%- endcall -%}
         {%- else -%}
             {%- if state.exists -%}
@@ -29,10 +29,10 @@
                 {{ create_table_as(False, relation, compiled_code) }}
             {%- endcall -%}
         {%- endif -%}
-        {%- do set_table_properties(relation, {
+        {%- do changefold.set_table_properties(relation, {
             'changefold.batch_id': cut.get('batch_id', 0),
             'changefold.cut_sequence': cut.get('cut_sequence') or '',
-            'changefold.last_sequence': last_sequence_of_table(),
+            'changefold.last_sequence': changefold.last_sequence_of_table(),
             'changefold.shape': state.shape,
         }) -%}
     {%- endif -%}
@@ -59,10 +59,10 @@ using (
 ) as versions
 on
     {%- for key in config.get('key_columns') %}
-    history.{{ quoted(key) }} <=> versions.{{ quoted(key) }} and
+    history.{{ changefold.quoted(key) }} <=> versions.{{ changefold.quoted(key) }} and
     {%- endfor %}
     history._cdc_valid_from_sequence = versions._cdc_valid_from_sequence
-    and ({{ may_be_touched() }})
+    and ({{ changefold.may_be_touched() }})
 when matched and versions._cdc_valid_to_sequence = versions._cdc_valid_from_sequence
     then delete
 when matched and versions._cdc_op is not null then update set *

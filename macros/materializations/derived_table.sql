@@ -11,10 +11,10 @@
     {%- set relation = this.incorporate(type='table') -%}
     {%- set existing = load_cached_relation(this) -%}
     {{ run_hooks(pre_hooks) }}
-    {%- set inputs = input_fingerprint() -%}
+    {%- set inputs = changefold.input_fingerprint() -%}
     {%- set known = adapter.table_properties(relation) -%}
     {%- if not flags.FULL_REFRESH and known.get('changefold.inputs') == inputs -%}
-        {%- do _skipped('nothing new') -%}
+        {%- do changefold._skipped('nothing new') -%}
     {%- else -%}
         {%- if existing is not none and existing.type == 'view' -%}
             {%- do adapter.drop_relation(existing) -%}
@@ -22,8 +22,8 @@
         {%- call statement('main') -%}
             {{ create_table_as(False, relation, compiled_code) }}
         {%- endcall -%}
-        {%- do set_table_properties(relation, {
-            'changefold.inputs': inputs, 'changefold.filters': filters_digest(),
+        {%- do changefold.set_table_properties(relation, {
+            'changefold.inputs': inputs, 'changefold.filters': changefold.filters_digest(),
         }) -%}
     {%- endif -%}
     {{ run_hooks(post_hooks) }}
@@ -55,9 +55,9 @@
         A text that changes when, and only when, the model has to be built again.
 #}
 {% macro input_fingerprint() %}
-    {%- set parts = [model.raw_code, model.config.get('tblproperties') | string, declared_topics() | string] -%}
-    {%- for relation in input_tables(model.depends_on.nodes) -%}
-        {%- do parts.append(relation ~ '@' ~ snapshot_id(relation)) -%}
+    {%- set parts = [model.raw_code, model.config.get('tblproperties') | string, changefold.declared_topics() | string] -%}
+    {%- for relation in changefold.input_tables(model.depends_on.nodes) -%}
+        {%- do parts.append(relation ~ '@' ~ changefold.snapshot_id(relation)) -%}
     {%- endfor -%}
     {{ return(local_md5(parts | join('\n'))) }}
 {% endmacro %}
@@ -79,7 +79,7 @@
         {%- set node = graph.nodes.get(unique_id) or graph.sources.get(unique_id) -%}
         {%- if not node or node.resource_type == 'function' -%}
         {%- elif node.resource_type == 'model' and node.config.materialized in ['view', 'ephemeral'] -%}
-            {%- do relations.extend(input_tables(node.depends_on.nodes)) -%}
+            {%- do relations.extend(changefold.input_tables(node.depends_on.nodes)) -%}
         {%- else -%}
             {%- do relations.append(api.Relation.create(
                 schema=node.schema, identifier=node.alias or node.identifier

@@ -26,24 +26,24 @@
             ~ number ~ '`'
         ) }}
     {%- endfor -%}
-    {%- do lock_warehouse() -%}
-    {%- for name in ['change_log', 'watermarks', 'resolved_cuts'] if not built_relation(name) -%}
+    {%- do changefold.lock_warehouse() -%}
+    {%- for name in ['change_log', 'watermarks', 'resolved_cuts'] if not changefold.built_relation(name) -%}
         {{ exceptions.raise_compiler_error(
             '`prune`: there is no table `' ~ name ~ '` yet; run `dbt build` first'
         ) }}
     {%- endfor -%}
-    {%- if requested_counts() -%}
+    {%- if changefold.requested_counts() -%}
         {{ exceptions.raise_compiler_error(
             '`prune`: quarantined messages wait for being read again (`replay_quarantine`);'
             ~ ' run `dbt build` first'
         ) }}
     {%- endif -%}
     {%- do run_query(
-        'create table if not exists ' ~ pruned_relation() ~ ' (' ~ pruned_columns()
+        'create table if not exists ' ~ changefold.pruned_relation() ~ ' (' ~ changefold.pruned_columns()
         ~ ') using ' ~ var('file_format', 'iceberg')
     ) -%}
-    {%- do finish_pruning() -%}
-    {%- set counted = _count_prunable(days) -%}
+    {%- do changefold.finish_pruning() -%}
+    {%- set counted = changefold._count_prunable(days) -%}
     {%- for row in counted -%}
         {{ log(
             ('Would prune' if dry_run else 'Pruned') ~ ' ' ~ row.record_topic ~ ', partition '
@@ -56,9 +56,9 @@
         {{ log('Nothing to prune', info=True) }}
     {%- endfor -%}
     {%- if counted and not dry_run -%}
-        {%- do _expire_snapshots(built_relation('change_log'), keep_snapshots_hours) -%}
-        {%- for topic in declared_topics() if topic.is_landed -%}
-            {%- do _expire_snapshots(raw_relation(topic), keep_snapshots_hours) -%}
+        {%- do changefold._expire_snapshots(changefold.built_relation('change_log'), keep_snapshots_hours) -%}
+        {%- for topic in changefold.declared_topics() if topic.is_landed -%}
+            {%- do changefold._expire_snapshots(changefold.raw_relation(topic), keep_snapshots_hours) -%}
         {%- endfor -%}
         {%- set rows = [] -%}
         {%- for row in counted -%}
@@ -71,9 +71,9 @@
             ) -%}
         {%- endfor -%}
         {%- do run_query(
-            'insert into ' ~ pruned_relation() ~ ' values ' ~ rows | join(', ')
+            'insert into ' ~ changefold.pruned_relation() ~ ' values ' ~ rows | join(', ')
         ) -%}
-        {%- do finish_pruning() -%}
+        {%- do changefold.finish_pruning() -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -122,8 +122,8 @@
         sum(quarantined) as quarantined,
         sum(control) as control
     from
-    {%- if execute and snapshot_id(pruned_relation()) not in ['', 'none'] %} {{ pruned_relation() }}
-    {%- else %} (select {{ _as_nulls(pruned_columns()) }} where false)
+    {%- if execute and changefold.snapshot_id(changefold.pruned_relation()) not in ['', 'none'] %} {{ changefold.pruned_relation() }}
+    {%- else %} (select {{ changefold._as_nulls(changefold.pruned_columns()) }} where false)
     {%- endif %}
     group by kafka_topic, record_topic, kafka_partition
 {%- endmacro %}
@@ -147,13 +147,13 @@
         A list of mappings: kafka_topic, record_topic, kafka_partition, last_offset.
 #}
 {% macro pruned_positions() %}
-    {%- set version = snapshot_id(pruned_relation()) -%}
+    {%- set version = changefold.snapshot_id(changefold.pruned_relation()) -%}
     {%- if version in ['', 'none'] -%}
         {{ return([]) }}
     {%- endif -%}
     {{ return(adapter.query_once(
         'select kafka_topic, record_topic, kafka_partition, last_offset from ('
-        ~ pruned_rows() ~ ') order by all',
+        ~ changefold.pruned_rows() ~ ') order by all',
         version
     )) }}
 {% endmacro %}
@@ -180,11 +180,11 @@
 #}
 {% macro _count_prunable(days) %}
     {%- set raw = [] -%}
-    {%- for topic in declared_topics() if topic.is_landed -%}
+    {%- for topic in changefold.declared_topics() if topic.is_landed -%}
         {%- do raw.append(
-            'select ' ~ sql_text(topic.name) ~ ' as kafka_topic, ' ~ record_topic(topic)
+            'select ' ~ sql_text(topic.name) ~ ' as kafka_topic, ' ~ changefold.record_topic(topic)
             ~ ' as record_topic, partition as kafka_partition, offset as kafka_offset from '
-            ~ raw_relation(topic)
+            ~ changefold.raw_relation(topic)
         ) -%}
     {%- endfor -%}
     {%- do raw.append(
@@ -196,7 +196,7 @@
 
     pruned as (
 
-        {{ pruned_rows() }}
+        {{ changefold.pruned_rows() }}
 
     ),
 
@@ -213,8 +213,8 @@
                 cuts.cut_at,
                 max(watermarks.last_timestamp) over (partition by watermarks.kafka_topic)
             ) - make_dt_interval({{ days }}) as older_than
-        from {{ built_relation('watermarks') }} as watermarks
-        inner join {{ built_relation('resolved_cuts') }} as cuts
+        from {{ changefold.built_relation('watermarks') }} as watermarks
+        inner join {{ changefold.built_relation('resolved_cuts') }} as cuts
             on watermarks.kafka_topic = cuts.kafka_topic
 
     ),
@@ -233,7 +233,7 @@
                 min(log.kafka_offset) filter (where log.kafka_timestamp >= ages.older_than) - 1
             ) as last_offset
         from ages
-        inner join {{ built_relation('change_log') }} as log
+        inner join {{ changefold.built_relation('change_log') }} as log
             on
                 ages.kafka_topic = log.kafka_topic
                 and ages.record_topic = log.record_topic
@@ -267,8 +267,8 @@
             if(event_kind = 'row', 1, 0) as duplicates,
             if(event_kind = 'invalid', 1, 0) as quarantined,
             if(event_kind in ('row', 'invalid'), 0, 1) as control
-        from {{ built_relation('change_log') }}
-        where {{ _is_prunable() }}
+        from {{ changefold.built_relation('change_log') }}
+        where {{ changefold._is_prunable() }}
         union all
         select
             kafka_topic,
@@ -318,12 +318,12 @@
 
 {# Deletes what was written down to go; to do so again changes nothing. #}
 {% macro finish_pruning() %}
-    {%- if snapshot_id(pruned_relation()) not in ['', 'none'] -%}
+    {%- if changefold.snapshot_id(changefold.pruned_relation()) not in ['', 'none'] -%}
         {%- set places = run_query(
             'select kafka_topic, record_topic, kafka_partition, max(last_offset) from '
-            ~ pruned_relation() ~ ' where not is_done group by all order by all'
+            ~ changefold.pruned_relation() ~ ' where not is_done group by all order by all'
         ).rows -%}
-        {%- for topic in declared_topics() -%}
+        {%- for topic in changefold.declared_topics() -%}
             {%- set in_raw = [] -%}
             {%- set in_log = [] -%}
             {%- for place in places if place[0] == topic.name -%}
@@ -338,20 +338,20 @@
             {%- endfor -%}
             {%- if in_raw and topic.is_landed -%}
                 {%- do run_query(
-                    'delete from ' ~ raw_relation(topic) ~ ' where ' ~ in_raw | join(' or ')
+                    'delete from ' ~ changefold.raw_relation(topic) ~ ' where ' ~ in_raw | join(' or ')
                 ) -%}
             {%- endif -%}
             {%- if in_log -%}
                 {%- do run_query(
-                    'delete from ' ~ built_relation('change_log') ~ ' where kafka_topic = '
-                    ~ sql_text(topic.name) ~ ' and ' ~ _is_prunable()
+                    'delete from ' ~ changefold.built_relation('change_log') ~ ' where kafka_topic = '
+                    ~ sql_text(topic.name) ~ ' and ' ~ changefold._is_prunable()
                     ~ ' and (' ~ in_log | join(' or ') ~ ')'
                 ) -%}
             {%- endif -%}
         {%- endfor -%}
         {%- if places -%}
             {%- do run_query(
-                'update ' ~ pruned_relation() ~ ' set is_done = true where not is_done'
+                'update ' ~ changefold.pruned_relation() ~ ' set is_done = true where not is_done'
             ) -%}
         {%- endif -%}
     {%- endif -%}
@@ -377,9 +377,9 @@
 #}
 {% macro check_full_refresh() %}
     {%- set needed = ['model.changefold.change_log', 'model.changefold.watermarks'] -%}
-    {%- if flags.FULL_REFRESH and pruned_positions()
+    {%- if flags.FULL_REFRESH and changefold.pruned_positions()
         and selected_resources | select('in', needed) | list -%}
-        {%- set place = pruned_positions()[0] -%}
+        {%- set place = changefold.pruned_positions()[0] -%}
         {{ exceptions.raise_compiler_error(
             '`--full-refresh`: messages have been pruned and can not be read again (topic `'
             ~ place.record_topic ~ '`, partition ' ~ place.kafka_partition ~ ', up to offset '

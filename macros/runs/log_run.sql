@@ -14,13 +14,13 @@
     {%- for result in results if is_run and result.node.name == 'change_log' -%}
         {%- do has_log.append(result) -%}
     {%- endfor -%}
-    {%- if has_log and built_relation('balance') -%}
+    {%- if has_log and changefold.built_relation('balance') -%}
         {%- set run_log = api.Relation.create(schema=target.schema, identifier='run_log') -%}
         {%- do run_query(
-            'create table if not exists ' ~ run_log ~ ' (' ~ run_log_columns() ~ ') using '
+            'create table if not exists ' ~ run_log ~ ' (' ~ changefold.run_log_columns() ~ ') using '
             ~ var('file_format', 'iceberg')
         ) -%}
-        {%- do run_query('insert into ' ~ run_log ~ run_log_rows(run_log, results)) -%}
+        {%- do run_query('insert into ' ~ run_log ~ changefold.run_log_rows(run_log, results)) -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -112,7 +112,7 @@ balance as (
         {%- for name in counted + ['pending', 'beyond_cut'] %}
         sum({{ name }}) as {{ name }}{{ ',' if not loop.last }}
         {%- endfor %}
-    from {{ built_relation('balance') }}
+    from {{ changefold.built_relation('balance') }}
     group by kafka_topic
 
 ),
@@ -124,7 +124,7 @@ read as (
         array_sort(collect_list(
             struct(record_topic, kafka_partition, first_offset, last_offset)
         )) as offsets
-    from {{ built_relation('watermarks') }}
+    from {{ changefold.built_relation('watermarks') }}
     group by kafka_topic
 
 )
@@ -174,7 +174,7 @@ select
         {%- endfor %}
     ) as totals,
     map({{ pairs | join(', ') }}) as node_seconds
-from {{ built_relation('resolved_cuts') }} as cuts
+from {{ changefold.built_relation('resolved_cuts') }} as cuts
 left join balance on cuts.kafka_topic = balance.kafka_topic
 left join read on cuts.kafka_topic = read.kafka_topic
 left join previous on cuts.kafka_topic = previous.kafka_topic

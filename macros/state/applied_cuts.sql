@@ -7,11 +7,11 @@
 #}
 {% macro applied_cuts() %}
     {%- set cuts = {} -%}
-    {%- set relation = built_relation('resolved_cuts') -%}
+    {%- set relation = changefold.built_relation('resolved_cuts') -%}
     {%- if relation -%}
         {%- for row in adapter.query_once(
             'select kafka_topic, cut_sequence, batch_id from ' ~ relation,
-            snapshot_id(relation)
+            changefold.snapshot_id(relation)
         ) -%}
             {%- do cuts.update({row.kafka_topic: {
                 'cut_sequence': row.cut_sequence, 'batch_id': row.batch_id | int,

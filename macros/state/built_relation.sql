@@ -14,7 +14,7 @@
         {{ return(none) }}
     {%- endif -%}
     {%- set relation = api.Relation.create(schema=node.schema, identifier=node.alias) -%}
-    {%- if snapshot_id(relation) -%}
+    {%- if changefold.snapshot_id(relation) -%}
         {{ return(relation) }}
     {%- endif -%}
     {{ return(none) }}

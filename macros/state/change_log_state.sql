@@ -9,19 +9,19 @@
         topic -> {batch_id, offsets: {(record topic, partition): last offset}}.
 #}
 {% macro read_positions() %}
-    {%- set log_relation = built_relation('change_log') -%}
+    {%- set log_relation = changefold.built_relation('change_log') -%}
     {%- if not log_relation or flags.FULL_REFRESH -%}
         {{ return(none) }}
     {%- endif -%}
     {#- What `watermarks` had counted need not be read again, unless a kill or a rebuild
         of the log alone has put the two apart: later batches are. -#}
     {%- set rows = [] -%}
-    {%- do rows.extend(counted_positions()) -%}
+    {%- do rows.extend(changefold.counted_positions()) -%}
     {%- do rows.extend(adapter.query_once(
         'select kafka_topic, record_topic, kafka_partition, max(batch_id) as batch_id,'
         ~ ' max(kafka_offset) as last_offset from ' ~ log_relation
-        ~ ' where ' ~ is_of_later_batch(counted_batches()) ~ ' group by all',
-        snapshot_id(log_relation)
+        ~ ' where ' ~ changefold.is_of_later_batch(changefold.counted_batches()) ~ ' group by all',
+        changefold.snapshot_id(log_relation)
     )) -%}
     {%- set positions = {} -%}
     {%- for row in rows -%}
@@ -48,7 +48,7 @@
         contiguous_offset, last_offset, batch_id. Empty before the first run.
 #}
 {% macro counted_positions() %}
-    {%- set relation = built_relation('watermarks') -%}
+    {%- set relation = changefold.built_relation('watermarks') -%}
     {%- if not relation -%}
         {{ return([]) }}
     {%- endif -%}
@@ -56,7 +56,7 @@
         'select kafka_topic, record_topic, kafka_partition, contiguous_offset,'
         ~ ' last_offset, batch_id'
         ~ ' from ' ~ relation ~ ' order by all',
-        snapshot_id(relation)
+        changefold.snapshot_id(relation)
     )) }}
 {% endmacro %}
 
@@ -69,7 +69,7 @@
 #}
 {% macro counted_batches() %}
     {%- set batches = {} -%}
-    {%- for row in counted_positions() -%}
+    {%- for row in changefold.counted_positions() -%}
         {%- do batches.update({
             row.kafka_topic: [batches.get(row.kafka_topic, 0), row.batch_id | int] | max
         }) -%}
@@ -116,12 +116,12 @@
         batch_id.
 #}
 {% macro is_unread() -%}
-    {%- set positions = read_positions() -%}
+    {%- set positions = changefold.read_positions() -%}
     {%- if not positions -%}
         {{ return('true') }}
     {%- endif -%}
     {%- set conditions = [] -%}
-    {%- for topic in declared_topics() -%}
+    {%- for topic in changefold.declared_topics() -%}
         {%- set condition = 'kafka_topic = ' ~ sql_text(topic.name) -%}
         {%- set position = positions.get(topic.name) -%}
         {%- if position and topic.is_landed -%}
@@ -157,21 +157,21 @@
         already in the log: a file that came after its successor).
 #}
 {% macro unread_messages() %}
-    {%- set positions = read_positions() or {} -%}
+    {%- set positions = changefold.read_positions() or {} -%}
     {%- set unread = [] -%}
-    {%- for topic in declared_topics() -%}
-        {%- set raw = raw_relation(topic) -%}
+    {%- for topic in changefold.declared_topics() -%}
+        {%- set raw = changefold.raw_relation(topic) -%}
         {%- set rows = adapter.query_once(
             'select record_topic, kafka_partition, count(*) as messages,'
             ~ ' min(kafka_offset) as kafka_offset'
             ~ ' from (select ' ~ sql_text(topic.name) ~ ' as kafka_topic, '
-            ~ record_topic(topic) ~ ' as record_topic,'
+            ~ changefold.record_topic(topic) ~ ' as record_topic,'
             ~ ' partition as kafka_partition, offset as kafka_offset, '
             ~ ('batch_id' if topic.is_landed else 'null as batch_id') ~ ' from ' ~ raw ~ ')'
-            ~ ' where ' ~ is_unread() ~ ' group by all',
-            snapshot_id(raw)
+            ~ ' where ' ~ changefold.is_unread() ~ ' group by all',
+            changefold.snapshot_id(raw)
         ) -%}
-        {%- set again = requested_counts().get(topic.name) -%}
+        {%- set again = changefold.requested_counts().get(topic.name) -%}
         {%- if again -%}
             {%- do unread.append(
                 {'kafka_topic': topic.name, 'messages': again, 'is_late': true}
@@ -201,10 +201,10 @@
 #}
 {% macro cuts_for_duplicates() %}
     {%- set cuts = {} -%}
-    {%- if read_positions() is not none and built_relation('resolved_cuts') -%}
-        {%- set late = unread_messages() | selectattr('is_late')
+    {%- if changefold.read_positions() is not none and changefold.built_relation('resolved_cuts') -%}
+        {%- set late = changefold.unread_messages() | selectattr('is_late')
             | map(attribute='kafka_topic') | list -%}
-        {%- for topic, cut in applied_cuts().items()
+        {%- for topic, cut in changefold.applied_cuts().items()
             if cut.cut_sequence is not none and topic not in late -%}
             {%- do cuts.update({topic: cut.cut_sequence}) -%}
         {%- endfor -%}
@@ -222,7 +222,7 @@
 #}
 {% macro is_below_cut() -%}
     {%- set conditions = [] -%}
-    {%- for topic, cut in cuts_for_duplicates().items() -%}
+    {%- for topic, cut in changefold.cuts_for_duplicates().items() -%}
         {%- do conditions.append(
             "(event_kind in ('row', 'ddl') and kafka_topic = " ~ sql_text(topic)
             ~ " and change_sequence < '" ~ cut ~ "')"
@@ -285,12 +285,12 @@
         A `select`.
 #}
 {% macro known_identities() -%}
-    {%- set log_relation = built_relation('change_log') -%}
+    {%- set log_relation = changefold.built_relation('change_log') -%}
     {%- set is_first = not log_relation or flags.FULL_REFRESH -%}
     {%- set kept = ['kafka_topic', 'record_topic', 'kafka_partition', 'kafka_offset',
         'event_index', 'batch_id', 'event_kind', 'change_sequence'] -%}
     select
-        {%- for name, type in event_columns().items() %}
+        {%- for name, type in changefold.event_columns().items() %}
         {{ name if name in kept else 'cast(null as ' ~ type ~ ') as ' ~ name }},
         {%- endfor %}
         identity
@@ -300,7 +300,7 @@
     {%- else %}
         event_kind in ('row', 'ddl')
         and not is_duplicate
-        {%- set below = is_below_cut() %}
+        {%- set below = changefold.is_below_cut() %}
         {%- if below != 'false' %}
         and not ({{ below }})
         {%- endif %}
@@ -321,8 +321,8 @@
 {% macro next_batch_id(batch_id) -%}
     {#- Also of a log that is rebuilt: what was counted before goes by these numbers. -#}
     {%- set highest = [0] -%}
-    {%- do highest.extend(counted_batches().values()) -%}
-    {%- for position in (read_positions() or {}).values() -%}
+    {%- do highest.extend(changefold.counted_batches().values()) -%}
+    {%- for position in (changefold.read_positions() or {}).values() -%}
         {%- do highest.append(position.batch_id) -%}
     {%- endfor -%}
     coalesce({{ batch_id }}, {{ highest | max + 1 }})

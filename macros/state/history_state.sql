@@ -11,8 +11,8 @@
 {% macro history_state() %}
     {%- set known = adapter.table_properties(this) if execute else {} -%}
     {%- set shape = local_md5([
-        model.raw_code, ended_at() | string, topic_of_model() | string,
-        undescribed_versions() | string, snapshots_of_table() | string,
+        model.raw_code, changefold.ended_at() | string, changefold.topic_of_model() | string,
+        changefold.undescribed_versions() | string, changefold.snapshots_of_table() | string,
     ] | join('\n')) -%}
     {%- set state = {
         'is_increment': not flags.FULL_REFRESH
@@ -25,15 +25,15 @@
         'shape': shape,
         'first_unapplied': '',
     } -%}
-    {%- do state.update({'has_unapplied': _has_unapplied(state)}) -%}
+    {%- do state.update({'has_unapplied': changefold._has_unapplied(state)}) -%}
     {%- if state.is_increment and state.has_unapplied -%}
-        {%- do state.update({'first_unapplied': _first_unapplied(state)}) -%}
+        {%- do state.update({'first_unapplied': changefold._first_unapplied(state)}) -%}
         {#- What a later DDL made of such a row has to be made anew. -#}
-        {%- set ddls = ddls_in(model.raw_code) + ended_at() + snapshots_of_table() -%}
+        {%- set ddls = changefold.ddls_in(model.raw_code) + changefold.ended_at() + changefold.snapshots_of_table() -%}
         {%- if state.first_unapplied and ddls | select('ge', state.first_unapplied) | list -%}
             {%- do state.update({'is_increment': false}) -%}
         {%- elif state.first_unapplied and '_cdc_copy' in config.get('key_columns')
-            and _is_late(state) -%}
+            and changefold._is_late(state) -%}
             {%- do state.update({'is_increment': false}) -%}
         {%- endif -%}
     {%- endif -%}
@@ -51,7 +51,7 @@
 
 {# The declaration of the topic that a generated model reads. #}
 {% macro topic_of_model() %}
-    {{ return(declared_topic(config.get('topic'))) }}
+    {{ return(changefold.declared_topic(config.get('topic'))) }}
 {% endmacro %}
 
 
@@ -62,7 +62,7 @@
     log.
 #}
 {% macro is_increment() %}
-    {{ return(execute and history_state().is_increment) }}
+    {{ return(execute and changefold.history_state().is_increment) }}
 {% endmacro %}
 
 
@@ -81,7 +81,7 @@
         A condition on change_sequence.
 #}
 {% macro is_unapplied() -%}
-    {%- set state = history_state() -%}
+    {%- set state = changefold.history_state() -%}
     {%- if not execute or not state.is_increment -%}
         {{ return('true') }}
     {%- endif -%}
@@ -106,9 +106,9 @@
 {# The change sequence of the first change that a state of the table lacks. #}
 {% macro _first_unapplied(state) %}
     {%- set rows = adapter.query_once(
-        'select min(change_sequence) as since from ' ~ ref('changes')
-        ~ ' where ' ~ is_of_table() ~ ' and ' ~ _is_unapplied(state),
-        snapshot_id(built_relation('change_log')) ~ snapshot_id(built_relation('resolved_cuts'))
+        'select min(change_sequence) as since from ' ~ ref('changefold', 'changes')
+        ~ ' where ' ~ changefold.is_of_table() ~ ' and ' ~ changefold._is_unapplied(state),
+        changefold.snapshot_id(changefold.built_relation('change_log')) ~ changefold.snapshot_id(changefold.built_relation('resolved_cuts'))
     ) -%}
     {{ return(rows[0].since or '') }}
 {% endmacro %}
@@ -127,7 +127,7 @@
     {%- set rows = adapter.query_once(
         'select max(greatest(_cdc_valid_from_sequence, _cdc_valid_to_sequence)) as last_sequence'
         ~ ' from ' ~ this,
-        snapshot_id(this)
+        changefold.snapshot_id(this)
     ) -%}
     {{ return((rows[0].last_sequence or '') >= state.first_unapplied) }}
 {% endmacro %}
@@ -142,7 +142,7 @@
         A condition on the columns of a history table named `history`.
 #}
 {% macro may_be_touched() -%}
-    {%- set state = history_state() -%}
+    {%- set state = changefold.history_state() -%}
     {%- if not state.has_unapplied -%}
         {{ return('false') }}
     {%- endif -%}
@@ -158,18 +158,18 @@
 #}
 {% macro ended_at() %}
     {#- Named at parse time, so that these are built before every history table. -#}
-    {%- do [ref('table_schemas'), ref('source_tables')] -%}
-    {%- set relation = built_relation('table_schemas') -%}
+    {%- do [ref('changefold', 'table_schemas'), ref('changefold', 'source_tables')] -%}
+    {%- set relation = changefold.built_relation('table_schemas') -%}
     {%- if not relation -%}
         {{ return([]) }}
     {%- endif -%}
     {%- set rows = adapter.query_once(
         'select kafka_topic, source_database, source_table, valid_from_sequence'
         ~ ' from ' ~ relation ~ " where row_effect = 'close_all' order by all",
-        snapshot_id(relation)
+        changefold.snapshot_id(relation)
     ) -%}
     {%- set sequences = [] -%}
-    {%- for row in rows if bears_name(row, row.valid_from_sequence) -%}
+    {%- for row in rows if changefold.bears_name(row, row.valid_from_sequence) -%}
         {%- do sequences.append(row.valid_from_sequence) -%}
     {%- endfor -%}
     {{ return(sequences) }}
@@ -186,12 +186,12 @@
 #}
 {% macro snapshots_of_table() %}
     {#- Named at parse time, so that it is built before every history table. -#}
-    {%- do ref('snapshot_passes') -%}
-    {%- set topic = topic_of_model() -%}
+    {%- do ref('changefold', 'snapshot_passes') -%}
+    {%- set topic = changefold.topic_of_model() -%}
     {%- if topic and topic.protocol == 'debezium' -%}
-        {{ return(_snapshots_that_replace()) }}
+        {{ return(changefold._snapshots_that_replace()) }}
     {%- endif -%}
-    {%- set cut = applied_cuts().get(topic.name, {}).get('cut_sequence') if topic else none -%}
+    {%- set cut = changefold.applied_cuts().get(topic.name, {}).get('cut_sequence') if topic else none -%}
     {%- set sequences = [] -%}
     {%- for table, commit_ts in (topic.snapshots if cut else {}).items() -%}
         {%- set sequence = '%020d' | format(commit_ts) -%}
@@ -199,7 +199,7 @@
         {%- set row = {
             'kafka_topic': topic.name, 'source_database': name[0], 'source_table': name[1],
         } -%}
-        {%- if sequence < cut and bears_name(row, sequence) -%}
+        {%- if sequence < cut and changefold.bears_name(row, sequence) -%}
             {%- do sequences.append(sequence) -%}
         {%- endif -%}
     {%- endfor -%}
@@ -214,7 +214,7 @@
     a row that was read twice from two equal ones.
 #}
 {% macro _snapshots_that_replace() %}
-    {%- set relation = built_relation('snapshot_passes') -%}
+    {%- set relation = changefold.built_relation('snapshot_passes') -%}
     {%- if not relation -%}
         {{ return([]) }}
     {%- endif -%}
@@ -225,7 +225,7 @@
         ~ ' to_json(map_from_entries(collect_list(struct(source_table, last_sequence))))'
         ~ ' as last_sequences from ' ~ relation
         ~ ' group by kafka_topic, source_database, source_position order by first_sequence',
-        snapshot_id(relation)
+        changefold.snapshot_id(relation)
     ) -%}
     {%- set is_keyless = '_cdc_copy' in config.get('key_columns') -%}
     {%- set passes = [] -%}
@@ -258,16 +258,16 @@
 
 {# Whether the change log holds anything that a state of the history table lacks. #}
 {% macro _has_unapplied(state) %}
-    {%- if not built_relation('source_tables') -%}
+    {%- if not changefold.built_relation('source_tables') -%}
         {{ return(true) }}
     {%- endif -%}
     {%- set found = [] -%}
-    {%- for row in _source_tables() if bears_name(row) and (
+    {%- for row in changefold._source_tables() if changefold.bears_name(row) and (
         row.last_batch_id | int > state.batch_id
         or (
             '.' not in row.last_sequence
             and row.last_sequence >= state.cut_sequence
-            and topic_of_model().has_watermarks
+            and changefold.topic_of_model().has_watermarks
         )
     ) -%}
         {%- do found.append(row) -%}
@@ -286,19 +286,19 @@
 #}
 {% macro undescribed_versions() %}
     {#- Named at parse time, so that it is built before every history table. -#}
-    {%- do ref('schema_versions') -%}
-    {%- set relation = built_relation('schema_versions') -%}
-    {%- set topic = topic_of_model() -%}
+    {%- do ref('changefold', 'schema_versions') -%}
+    {%- set relation = changefold.built_relation('schema_versions') -%}
+    {%- set topic = changefold.topic_of_model() -%}
     {%- if not relation or not topic or topic.pending_holds_cut -%}
         {{ return([]) }}
     {%- endif -%}
     {%- set rows = adapter.query_once(
         'select kafka_topic, source_database, source_table, schema_version'
         ~ ' from ' ~ relation ~ ' where table_schema is null order by all',
-        snapshot_id(relation)
+        changefold.snapshot_id(relation)
     ) -%}
     {%- set versions = [] -%}
-    {%- for row in rows if bears_name(row) -%}
+    {%- for row in rows if changefold.bears_name(row) -%}
         {%- do versions.append(row.schema_version) -%}
     {%- endfor -%}
     {{ return(versions) }}
@@ -313,7 +313,7 @@
 #}
 {% macro last_sequence_of_table() %}
     {%- set sequences = [''] -%}
-    {%- for row in _source_tables() if bears_name(row) -%}
+    {%- for row in changefold._source_tables() if changefold.bears_name(row) -%}
         {%- do sequences.append(row.last_sequence) -%}
     {%- endfor -%}
     {{ return(sequences | max) }}
@@ -328,9 +328,9 @@
         A bool.
 #}
 {% macro changes_lack_values() %}
-    {%- set state = history_state() -%}
+    {%- set state = changefold.history_state() -%}
     {%- set since = state.first_unapplied if state.is_increment else '' -%}
-    {%- for row in _source_tables() if bears_name(row) and row.unavailable_until -%}
+    {%- for row in changefold._source_tables() if changefold.bears_name(row) and row.unavailable_until -%}
         {%- if row.unavailable_until >= since -%}
             {{ return(true) }}
         {%- endif -%}
@@ -341,13 +341,13 @@
 
 {# The rows of the model `source_tables`, once for each state of it. #}
 {% macro _source_tables() %}
-    {%- set relation = built_relation('source_tables') -%}
+    {%- set relation = changefold.built_relation('source_tables') -%}
     {%- if not relation -%}
         {{ return([]) }}
     {%- endif -%}
     {{ return(adapter.query_once(
         'select kafka_topic, source_database, source_table, last_batch_id, last_sequence,'
         ~ ' unavailable_until from ' ~ relation,
-        snapshot_id(relation)
+        changefold.snapshot_id(relation)
     )) }}
 {% endmacro %}

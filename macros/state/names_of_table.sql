@@ -25,7 +25,7 @@
 #}
 {% macro is_of_table(names=none) -%}
     {%- set conditions = [] -%}
-    {%- for name in names or names_of_table() -%}
+    {%- for name in names or changefold.names_of_table() -%}
         {%- set parts = [
             'source_database = ' ~ sql_text(name.database),
             'source_table = ' ~ sql_text(name.table),
@@ -54,7 +54,7 @@
         A bool.
 #}
 {% macro bears_name(row, sequence=none) %}
-    {%- for name in names_of_table()
+    {%- for name in changefold.names_of_table()
         if row.kafka_topic == config.get('topic')
         and row.source_database == name.database
         and row.source_table == name.table -%}

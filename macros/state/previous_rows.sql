@@ -9,7 +9,7 @@
         A `select`.
 #}
 {% macro previous_rows(columns) -%}
-    {%- if execute and goes_on() and load_cached_relation(this) -%}
+    {%- if execute and changefold.goes_on() and load_cached_relation(this) -%}
     select
         {{ columns | join(',\n        ') }}
     from {{ this }}
@@ -34,7 +34,7 @@
     {{ return(
         not flags.FULL_REFRESH and 'current-snapshot-id' in known and (
             not config.get('filtered')
-            or known.get('changefold.filters', '') == filters_digest()
+            or known.get('changefold.filters', '') == changefold.filters_digest()
         )
     ) }}
 {% endmacro %}
@@ -47,12 +47,12 @@
         A list of mappings: kafka_topic, batch_id, cut_sequence. Empty on the first run.
 #}
 {% macro counted_until() %}
-    {%- if not execute or not goes_on() -%}
+    {%- if not execute or not changefold.goes_on() -%}
         {{ return([]) }}
     {%- endif -%}
     {{ return(adapter.query_once(
         'select distinct kafka_topic, batch_id, cut_sequence from ' ~ this,
-        snapshot_id(this)
+        changefold.snapshot_id(this)
     )) }}
 {% endmacro %}
 
@@ -65,10 +65,10 @@
 #}
 {% macro is_newly_arrived() -%}
     {%- set batches = {} -%}
-    {%- for row in counted_until() -%}
+    {%- for row in changefold.counted_until() -%}
         {%- do batches.update({row.kafka_topic: row.batch_id}) -%}
     {%- endfor -%}
-    {{ return(is_of_later_batch(batches)) }}
+    {{ return(changefold.is_of_later_batch(batches)) }}
 {%- endmacro %}
 
 
@@ -81,7 +81,7 @@
 #}
 {% macro was_beyond_cut() -%}
     {%- set conditions = [] -%}
-    {%- for row in counted_until() -%}
+    {%- for row in changefold.counted_until() -%}
         {%- do conditions.append(
             '(kafka_topic = ' ~ sql_text(row.kafka_topic)
             ~ " and commit_ts is not null and change_sequence >= '"

@@ -8,7 +8,7 @@
         A condition on kafka_topic; false, if no topic has.
 #}
 {% macro is_of_protocols(protocols) -%}
-    {{ return(_is_one_of(declared_topics() | selectattr('protocol', 'in', protocols))) }}
+    {{ return(changefold._is_one_of(changefold.declared_topics() | selectattr('protocol', 'in', protocols))) }}
 {%- endmacro %}
 
 
@@ -19,7 +19,7 @@
         A condition on kafka_topic.
 #}
 {% macro is_held_by_pending() -%}
-    {{ return(_is_one_of(declared_topics() | selectattr('pending_holds_cut'))) }}
+    {{ return(changefold._is_one_of(changefold.declared_topics() | selectattr('pending_holds_cut'))) }}
 {%- endmacro %}
 
 
@@ -30,7 +30,7 @@
         A condition on kafka_topic; false, if no topic is.
 #}
 {% macro is_compacted() -%}
-    {{ return(_is_one_of(declared_topics() | selectattr('is_compacted'))) }}
+    {{ return(changefold._is_one_of(changefold.declared_topics() | selectattr('is_compacted'))) }}
 {%- endmacro %}
 
 
@@ -41,7 +41,7 @@
         A condition on kafka_topic; false, if no topic is.
 #}
 {% macro has_filter() -%}
-    {{ return(_is_one_of(declared_topics() | selectattr('filter'))) }}
+    {{ return(changefold._is_one_of(changefold.declared_topics() | selectattr('filter'))) }}
 {%- endmacro %}
 
 

@@ -22,7 +22,7 @@
     {%- set failed = [] -%}
     {%- set entries = [] -%}
     {%- for column in columns -%}
-        {%- set name = quoted(column) -%}
+        {%- set name = changefold.quoted(column) -%}
         {%- set is_failed = record ~ '.' ~ name ~ ' is null and ' ~ image ~ '.' ~ name ~ ' is not null' -%}
         {%- if column in rounded -%}
             {%- set is_failed = '(' ~ is_failed ~ ' or ' ~ image ~ '.' ~ name

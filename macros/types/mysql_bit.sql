@@ -11,7 +11,7 @@
         An expression of that type.
 #}
 {% macro mysql_bit(value, type) -%}
-    {%- if wire_form() == 'connect' -%}
+    {%- if changefold.wire_form() == 'connect' -%}
         {{ return(
             'try_cast(conv(case ' ~ value ~ " when 'true' then '1' when 'false' then '0' else "
             ~ value ~ ' end, 2, 10) as ' ~ type ~ ')'

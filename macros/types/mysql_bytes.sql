@@ -11,7 +11,7 @@
         An expression of type binary. Null for what is not base64.
 #}
 {% macro mysql_bytes(value, topic=none) -%}
-    {%- if wire_form(topic) == 'simple' -%}
+    {%- if changefold.wire_form(topic) == 'simple' -%}
         {{ return("try_to_binary(" ~ value ~ ", 'base64')") }}
     {%- endif -%}
     encode({{ value }}, 'ISO-8859-1')

@@ -18,7 +18,7 @@
             "`mysql_enum`: expected a list of names in `members`, got " ~ members
         ) }}
     {%- endif -%}
-    {%- if wire_form() == 'connect' -%}
+    {%- if changefold.wire_form() == 'connect' -%}
         {{ return(value) }}
     {%- endif -%}
     try_element_at(

@@ -19,7 +19,7 @@
             "`mysql_set`: expected a list of names in `members`, got " ~ members
         ) }}
     {%- endif -%}
-    {%- if wire_form() == 'connect' -%}
+    {%- if changefold.wire_form() == 'connect' -%}
         {{ return(value) }}
     {%- endif -%}
     if(

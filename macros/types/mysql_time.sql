@@ -10,7 +10,7 @@
         An expression of type string.
 #}
 {% macro mysql_time(value, digits) -%}
-    {%- if wire_form() != 'connect' -%}
+    {%- if changefold.wire_form() != 'connect' -%}
         {{ return(value) }}
     {%- elif digits == 0 -%}
         {{ return("regexp_replace(" ~ value ~ ", '[.][0-9]*$', '')") }}

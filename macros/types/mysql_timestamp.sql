@@ -11,7 +11,7 @@
         An expression of type timestamp.
 #}
 {% macro mysql_timestamp(value, topic) -%}
-    {%- set form = wire_form(topic) -%}
+    {%- set form = changefold.wire_form(topic) -%}
     {%- if form == 'connect' -%}
         {{ return('try_cast(' ~ value ~ ' as timestamp)') }}
     {%- elif form == 'simple' -%}
@@ -20,7 +20,7 @@
             ~ " get_json_object(" ~ value ~ ", '$.location')) as timestamp)"
         ) }}
     {%- endif -%}
-    {%- set declared = declared_topic(topic) -%}
+    {%- set declared = changefold.declared_topic(topic) -%}
     to_utc_timestamp(
         try_cast({{ value }} as timestamp),
         {{ sql_text(declared.time_zone if declared else 'UTC') }}

@@ -10,7 +10,7 @@
         names; BIT as binary digits).
 #}
 {% macro wire_form(topic=none) -%}
-    {%- set declared = declared_topic(topic) if topic else topic_of_model() -%}
+    {%- set declared = changefold.declared_topic(topic) if topic else changefold.topic_of_model() -%}
     {%- set protocol = declared.protocol if declared else '' -%}
     {%- if protocol == 'debezium' -%}
         {{ return('connect') }}
@@ -32,13 +32,13 @@
         An expression of type string.
 #}
 {% macro default_text(text, kind, members=[]) -%}
-    {%- set form = wire_form() -%}
+    {%- set form = changefold.wire_form() -%}
     {%- if form == 'simple' and kind == 'bytes' -%}
         {{ return("base64(encode(" ~ sql_text(text) ~ ", 'ISO-8859-1'))") }}
     {%- elif form == 'simple' and kind == 'timestamp' -%}
-        {{ return(sql_text(tojson({'location': topic_of_model().time_zone, 'value': text}))) }}
+        {{ return(sql_text(tojson({'location': changefold.topic_of_model().time_zone, 'value': text}))) }}
     {%- elif form == 'connect' and kind == 'timestamp' -%}
-        {{ return(sql_text(text ~ ' ' ~ topic_of_model().time_zone)) }}
+        {{ return(sql_text(text ~ ' ' ~ changefold.topic_of_model().time_zone)) }}
     {%- elif form == 'connect' and kind == 'enum' -%}
         {{ return(sql_text(([''] + members)[text | int])) }}
     {%- elif form == 'connect' and kind == 'set' -%}

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from changefold.connect_types import ConnectType
 from changefold.mysql_types import MySqlType
 
-__all__ = ["ColumnType", "SourceType", "TypeSeed", "common_type"]
+__all__ = ["ColumnType", "SourceType", "TypeSeed", "common_type", "seeds_of"]
 
 SourceType: TypeAlias = MySqlType | ConnectType
 """Type of a column at the source, or as Debezium passes it on."""
@@ -59,6 +59,23 @@ class ColumnType:
                 return "mysql_text", ()
             case conversion:
                 return conversion, ()
+
+
+def seeds_of(project: Path) -> Path:
+    """Return the folder of the seeds: the project's own, or that of the package in it.
+
+    Args:
+        project: Folder of a dbt project.
+
+    Raises:
+        FileNotFoundError: If it has neither.
+    """
+    for folder in (project, *sorted(project.glob("*/changefold"))):
+        if (folder / "seeds" / "mysql_types.csv").exists():
+            return folder / "seeds"
+    raise FileNotFoundError(
+        f"Expected the package changefold in {project}: run `dbt deps` first."
+    )
 
 
 class TypeSeed:

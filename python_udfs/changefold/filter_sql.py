@@ -15,7 +15,7 @@ from changefold.changefeed_filter import (
     FilterError,
     load_changefeed_filter,
 )
-from changefold.column_types import TypeSeed
+from changefold.column_types import TypeSeed, seeds_of
 from changefold.connect_types import PREFIX
 from changefold.event_types import DATABASE_TYPES, DDL_TYPES, covering_name
 from changefold.mysql_types import MySqlType, parse_mysql_type
@@ -160,7 +160,7 @@ def column_calls(
         For each column its name, the macro that converts its text, and the macro's other
         arguments.
     """
-    seed = TypeSeed(project / "seeds")
+    seed = TypeSeed(seeds_of(project))
     calls = []
     for column in columns:
         macro, arguments = seed.column_type(_type(column)).call(topic)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Console
 
 from changefold_tools.inert import shown
-from changefold_tools.session import DbtFailedError
+from changefold_tools.session import DbtFailedError, schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,8 +72,7 @@ def _models(options: argparse.Namespace, project: Path, console: Console) -> int
     from changefold_tools.models import make_models
 
     check = options.check
-    schema = os.environ.get("CHANGEFOLD_SCHEMA", "cdc")
-    outcome = make_models(project, schema, check=check)
+    outcome = make_models(project, check=check)
     for path in outcome.written:
         console.print(f"{'stale' if check else 'wrote'}    {path}", highlight=False)
     for path in outcome.removed:
@@ -108,7 +106,7 @@ def _filter(options: argparse.Namespace, project: Path, console: Console) -> int
 def _summary(options: argparse.Namespace, project: Path, console: Console) -> int:
     from changefold_tools.summary import print_summary
 
-    print_summary(project, os.environ.get("CHANGEFOLD_SCHEMA", "cdc"), console)
+    print_summary(project, schema_of(project), console)
     return 0
 
 

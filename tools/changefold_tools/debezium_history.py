@@ -330,19 +330,24 @@ def _unlike(row: Row, other: Row) -> frozenset[str]:
 
 
 def _read_rows(events: Iterable[Event], rows: _Rows) -> dict[Key, Row]:
-    """Return the rows that a snapshot delivered."""
+    """Return the rows that the initial snapshot delivered."""
     read = {}
     for event in events:
         key = rows.key_of(event)
-        if event.message.op == "r" and event.message.after and key is not None:
+        if _is_initial(event) and event.message.after and key is not None:
             after = json.loads(event.message.after)
             read[key] = rows.of_ours(event.table[1], after)
     return read
 
 
+def _is_initial(event: Event) -> bool:
+    """Whether a row was read when there was none yet: a later read repeats it."""
+    return event.message.op == "r" and event.message.snapshot != "incremental"
+
+
 def _snapshot_position(events: Iterable[Event]) -> str:
-    """Return where a table's snapshot lies; the form of a change's position."""
-    lsns = {event.message.commit_lsn for event in events if event.message.op == "r"}
+    """Return where a table's initial snapshot lies; the form of a change's position."""
+    lsns = {event.message.commit_lsn for event in events if _is_initial(event)}
     return f"{max(str(lsn) for lsn in lsns)}.0.{_NO_LSN}" if lsns else ""
 
 

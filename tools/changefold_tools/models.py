@@ -8,11 +8,13 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from changefold.column_types import TypeSeed
+import yaml
+
+from changefold.column_types import TypeSeed, seeds_of
 from changefold_tools.render import TableModels, model_names, table_rows
-from changefold_tools.session import run_dbt, spark_session
+from changefold_tools.session import run_dbt, schema_of, spark_session
 from changefold_tools.shapes import TableShape, shapes_from_versions
-from changefold_tools.sources import declared_topics, render_sources
+from changefold_tools.sources import declared_topics, models_folder, render_sources
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,8 +22,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-LEDGER: Final = "models/generated.json"
-"""Hash of each file as it was generated last: tells an edit from an old version."""
+LEDGER: Final = "generated.json"
+"""In the folder of the models: hash of each file as it was generated last. It tells an
+edit from an old version."""
 
 
 @dataclass
@@ -63,16 +66,16 @@ def source_shapes(spark: SparkSession, schema: str) -> list[TableShape]:
 
 
 def render_models(
-    shapes: Sequence[TableShape], seed: TypeSeed, project: Path | None = None
+    shapes: Sequence[TableShape], seed: TypeSeed, folder: Path | None = None
 ) -> dict[str, str]:
-    """Return the files of all tables: path below the project -> text.
+    """Return the files of all tables: path below the models' folder -> text.
 
     Args:
         shapes: Of all tables.
         seed: How types are kept.
-        project: Folder whose models keep their names; none, if there are no models yet.
+        folder: That of the models, whose names stay; none, if there are no models yet.
     """
-    names = model_names(shapes, lambda name: _present(project, name))
+    names = model_names(shapes, lambda name: _present(folder, name))
     tables = [
         TableModels(shape, seed, name)
         for shape, name in zip(shapes, names, strict=True)
@@ -82,14 +85,14 @@ def render_models(
         files |= table.files
     if tables:
         files |= table_rows(tables)
-    return {f"models/{path}": text for path, text in files.items()}
+    return files
 
 
-def _present(project: Path | None, name: str) -> str:
+def _present(folder: Path | None, name: str) -> str:
     """The text of a history model, empty if there is none."""
-    if project is None:
+    if folder is None:
         return ""
-    found = sorted((project / "models" / "history").glob(f"*/scd2_{name}.sql"))
+    found = sorted((folder / "history").glob(f"*/scd2_{name}.sql"))
     return found[0].read_text(encoding="utf-8") if found else ""
 
 
@@ -98,20 +101,20 @@ def _digest(text: str) -> str:
 
 
 def write_models(
-    files: dict[str, str], project: Path, *, check: bool, are_all: bool = False
+    files: dict[str, str], folder: Path, *, check: bool, are_all: bool = False
 ) -> Outcome:
     """Write the files that are new or stale; leave what a person has edited.
 
     Args:
-        files: Path below the project -> text.
-        project: Folder of the dbt project.
+        files: Path below the folder -> text.
+        folder: That of the models.
         check: Write nothing, only tell.
         are_all: No other file is generated: what the ledger has besides goes.
 
     Returns:
         What was written (or would be), and for each edited file the difference.
     """
-    ledger_path = project / LEDGER
+    ledger_path = folder / LEDGER
     ledger: dict[str, str] = (
         json.loads(ledger_path.read_text(encoding="utf-8"))
         if ledger_path.exists()
@@ -119,38 +122,41 @@ def write_models(
     )
     outcome = Outcome()
     for path, text in files.items():
-        target = project / path
+        target = folder / path
+        shown = f"{folder.name}/{path}"
         current = target.read_text(encoding="utf-8") if target.exists() else None
         if current == text:
-            outcome.unchanged.append(path)
+            outcome.unchanged.append(shown)
         elif current is not None and ledger.get(path) != _digest(current):
-            outcome.edited[path] = "".join(
+            outcome.edited[shown] = "".join(
                 difflib.unified_diff(
                     current.splitlines(keepends=True),
                     text.splitlines(keepends=True),
-                    f"{path} (yours)",
-                    f"{path} (generated)",
+                    f"{shown} (yours)",
+                    f"{shown} (generated)",
                 )
             )
             continue
         else:
-            outcome.written.append(path)
+            outcome.written.append(shown)
             if not check:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_text(text, encoding="utf-8")
         ledger[path] = _digest(text)
     for path in sorted(ledger.keys() - files.keys()) if are_all else ():
-        target = project / path
+        target = folder / path
+        shown = f"{folder.name}/{path}"
         if not target.exists():
             del ledger[path]
         elif ledger[path] != _digest(target.read_text(encoding="utf-8")):
-            outcome.orphaned.append(path)
+            outcome.orphaned.append(shown)
         else:
-            outcome.removed.append(path)
+            outcome.removed.append(shown)
             if not check:
                 target.unlink()
                 del ledger[path]
     if not check:
+        folder.mkdir(parents=True, exist_ok=True)
         ledger_path.write_text(
             json.dumps(dict(sorted(ledger.items())), indent=1) + "\n", encoding="utf-8"
         )
@@ -165,22 +171,59 @@ def update_models(project: Path, schema: str, *, check: bool) -> Outcome:
         schema: Schema of the tables.
         check: Write nothing, only tell.
     """
-    seed = TypeSeed(project / "seeds")
+    seed = TypeSeed(seeds_of(project))
+    folder = models_folder(project)
     files = render_sources(declared_topics(project))
     shapes = source_shapes(spark_session(), schema)
-    files |= render_models(shapes, seed, project)
+    files |= render_models(shapes, seed, folder)
     # Without any table, the topics have not been read: that is no reason to remove.
-    return write_models(files, project, check=check, are_all=bool(shapes))
+    return write_models(files, folder, check=check, are_all=bool(shapes))
 
 
-def make_models(project: Path, schema: str, *, check: bool) -> Outcome:
+_SETTINGS: Final = """\
+models:
+  {name}:
+    +file_format: iceberg
+    history:
+      +materialized: cdc_history
+      +tblproperties: {{write.merge.mode: merge-on-read}}
+      +contract: {{enforced: true}}
+    current:
+      +materialized: view
+      +contract: {{enforced: true}}"""
+
+
+def check_settings(project: Path) -> None:
+    """Check that the project says how its histories are built.
+
+    Args:
+        project: Folder of the dbt project.
+
+    Raises:
+        ValueError: If it does not, with what to write.
+    """
+    text = (project / "dbt_project.yml").read_text(encoding="utf-8")
+    settings = yaml.safe_load(text)
+    if "cdc_history" not in json.dumps(settings.get("models")):
+        raise ValueError(
+            "dbt_project.yml does not say how the histories are built. Expected:\n"
+            + _SETTINGS.format(name=settings["name"])
+        )
+
+
+def make_models(project: Path, *, check: bool) -> Outcome:
     """Land and read the topics, then bring the generated files up to date.
 
     Args:
         project: Folder of the dbt project.
-        schema: Schema of the tables.
         check: Write nothing, only tell.
+
+    Raises:
+        DbtFailedError: If the topics could not be read.
+        ValueError: If the project does not say how its histories are built.
     """
-    write_models(render_sources(declared_topics(project)), project, check=check)
+    check_settings(project)
+    sources = render_sources(declared_topics(project))
+    write_models(sources, models_folder(project), check=check)
     run_dbt(["run", "--quiet", "--select", "+table_schemas"], project)
-    return update_models(project, schema, check=check)
+    return update_models(project, schema_of(project), check=check)

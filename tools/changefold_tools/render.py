@@ -195,9 +195,9 @@ def _default(text: str, source_type: SourceType) -> str:
         kind = "bytes" if source_type.is_binary else source_type.base
         if source_type.elements:
             members = _jinja_value(source_type.elements)
-            return f"{{{{ default_text({jinja_text(text)}, '{kind}', {members}) }}}}"
+            return f"{{{{ changefold.default_text({jinja_text(text)}, '{kind}', {members}) }}}}"
         if kind in {"bytes", "timestamp", "bit"}:
-            return f"{{{{ default_text({jinja_text(text)}, '{kind}') }}}}"
+            return f"{{{{ changefold.default_text({jinja_text(text)}, '{kind}') }}}}"
     # That of another type has one form, or came in a message.
     return f"{{{{ sql_text({jinja_text(text)}) }}}}"
 
@@ -271,10 +271,10 @@ class TableModels:
                 ") }}\n\n"
                 "with\n\n"
                 "changes as (\n\n"
-                "    select * from {{ ref('changes') }}\n"
+                "    select * from {{ ref('changefold', 'changes') }}\n"
                 "    where\n"
-                "        {{ is_of_table() }}\n"
-                "        and {{ is_unapplied() }}\n\n"
+                "        {{ changefold.is_of_table() }}\n"
+                "        and {{ changefold.is_unapplied() }}\n\n"
                 "),\n\n"
             ),
             self._arrivals(""),
@@ -285,7 +285,7 @@ class TableModels:
                 "checked as (\n\n"
                 "    select\n"
                 "        *,\n"
-                "        {{ conversion_failures('image', 'record', "
+                "        {{ changefold.conversion_failures('image', 'record', "
                 f"{_jinja_list(self._fallible, 8)}{self._rounded}) }}}}\n"
                 "            as conversion_failures\n"
                 "    from typed\n\n"
@@ -305,17 +305,17 @@ class TableModels:
             copies = (
                 "-- Without a key, equal rows are counted.\n"
                 "copies as (\n\n"
-                "    {{ row_copies(\n"
+                "    {{ changefold.row_copies(\n"
                 "        'checked',\n"
                 f"        ended_at={self._ended_at()},\n"
-                "        snapshots=snapshots_of_table(),\n"
+                "        snapshots=changefold.snapshots_of_table(),\n"
                 "    ) }}\n\n"
                 "),\n\n"
             )
         return (
             f"{copies}"
             "versions as (\n\n"
-            "    {{ history_versions(\n"
+            "    {{ changefold.history_versions(\n"
             f"        '{rows}',\n"
             f"        columns={_jinja_list(columns, 8)},\n"
             f"        key_columns={_jinja_list(keys, 8)},\n"
@@ -327,7 +327,11 @@ class TableModels:
     def _ended_at(self) -> str:
         """The DDLs that end every row: those that dbt finds, and the model's own."""
         known = _moments(self.shape.ended_at, 8)
-        return f"ended_at() + {known}" if self.shape.ended_at else "ended_at()"
+        return (
+            f"changefold.ended_at() + {known}"
+            if self.shape.ended_at
+            else "changefold.ended_at()"
+        )
 
     def _names(self) -> str:
         """The names over time, as a setting of the model; nothing for a lasting one."""
@@ -394,10 +398,10 @@ class TableModels:
             text += (
                 f"-- What {models.origin} left to this table.\n"
                 f"{own}changes as (\n\n"
-                "    select * from {{ ref('changes') }}\n"
+                "    select * from {{ ref('changefold', 'changes') }}\n"
                 "    where\n"
-                f"        {{{{ is_of_table({names}) }}}}\n"
-                "        and not {{ is_increment() }}\n\n"
+                f"        {{{{ changefold.is_of_table({names}) }}}}\n"
+                "        and not {{ changefold.is_increment() }}\n\n"
                 "),\n\n"
                 f"{models._arrivals(own)}{models._images(own)}"
             )
@@ -435,7 +439,7 @@ class TableModels:
             lines.append(f"        ended_at={_moments(shape.ended_at, 8)},")
         elif keys:
             lines.append(f"        ended_at={self._ended_at()},")
-            lines.append("        snapshots=snapshots_of_table(),")
+            lines.append("        snapshots=changefold.snapshots_of_table(),")
         if shape.ended_where and keys:
             lines.append("        ended_where=[")
             lines += [
@@ -450,7 +454,7 @@ class TableModels:
                 for number, arrival in enumerate(shape.arrivals, start=1)
             ]
             lines.append("        ],")
-        call = "{{ row_images(\n" + "\n".join(lines) + "\n    ) }}"
+        call = "{{ changefold.row_images(\n" + "\n".join(lines) + "\n    ) }}"
         if self._is_plain:
             return f"{prefix}images as (\n\n    {call}\n\n),\n\n"
         columns = ",\n".join(
@@ -496,12 +500,12 @@ class TableModels:
             )
         for at, old, new in life.converts:
             converted = _call_lines(
-                "{{ function('convert_mysql_value') }}",
+                "{{ function('changefold', 'convert_mysql_value') }}",
                 [
                     text,
                     f"{{{{ sql_text({jinja_text(str(old))}) }}}}",
                     f"{{{{ sql_text({jinja_text(str(new))}) }}}}",
-                    "'{{ wire_form() }}'",
+                    "'{{ changefold.wire_form() }}'",
                 ],
             )
             met = f"written_sequence <= '{at}'\nand held_at > '{at}'"
@@ -536,7 +540,7 @@ class TableModels:
             "),\n\n"
             "-- A long value that did not change may not be sent again.\n"
             "whole as (\n\n"
-            "    {{ unchanged_values(\n"
+            "    {{ changefold.unchanged_values(\n"
             "        'keyed',\n"
             f"        columns={_jinja_list(list(self.shape.columns), 8)},\n"
             f"        texts={_jinja_list(texts, 8)},\n"
@@ -552,7 +556,7 @@ class TableModels:
             for name in self.shape.columns
         )
         count = (
-            f"{{{{ shape_count('held_at', {_moments(self.shape.reshaped_at, 12)}) }}}}"
+            f"{{{{ changefold.shape_count('held_at', {_moments(self.shape.reshaped_at, 12)}) }}}}"
             if self.shape.reshaped_at
             else "0"
         )
@@ -593,7 +597,7 @@ class TableModels:
         own = self._seed.column_type(column_type)
         macro, others = own.call(self.shape.topic, kept)
         arguments = [jinja_text(_image(name)), *map(_jinja_value, others)]
-        call = f"{{{{ {macro}({', '.join(arguments)}) }}}}"
+        call = f"{{{{ changefold.{macro}({', '.join(arguments)}) }}}}"
         is_hex = macro == "mysql_bytes" and kept == "string"
         return f"hex({call})" if is_hex else call
 
@@ -690,13 +694,17 @@ class TableModels:
                 ),
                 "data_tests": [
                     {
-                        "history_is_consistent": {
+                        "changefold.history_is_consistent": {
                             "arguments": {
                                 "key_columns": [yml_text(name) for name in keys]
                             }
                         }
                     },
-                    {"values_fit_their_types": {"config": {"severity": "warn"}}},
+                    {
+                        "changefold.values_fit_their_types": {
+                            "config": {"severity": "warn"}
+                        }
+                    },
                 ],
                 "columns": columns,
             }

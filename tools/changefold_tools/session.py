@@ -41,6 +41,25 @@ def run_dbt(
     return outcome.result
 
 
+def schema_of(project: Path) -> str:
+    """Return the schema of the tables, by the project's profile.
+
+    Args:
+        project: Folder of a dbt project that is this one, or has it as a package.
+
+    Raises:
+        DbtFailedError: If the project can not be parsed.
+        ValueError: If it has no model `table_schemas`.
+    """
+    for node in run_dbt(["parse", "--quiet"], project).nodes.values():
+        if node.name == "table_schemas":
+            return str(node.schema)
+    raise ValueError(
+        "The project has no model `table_schemas`: expected the package changefold "
+        "(`dbt deps`)."
+    )
+
+
 def stop_session() -> None:
     """Stop the session, if one is open: the next dbt command opens another."""
     from pyspark.sql import SparkSession

@@ -35,6 +35,12 @@ def declared_topics(project: Path) -> list[dict[str, Any]]:
     return topics
 
 
+def models_folder(project: Path) -> Path:
+    """Return the folder that models are written to: the var ``models_folder``, or models."""
+    settings = yaml.safe_load((project / "dbt_project.yml").read_text(encoding="utf-8"))
+    return project / str(settings.get("vars", {}).get("models_folder", "models"))
+
+
 def _table(topic: dict[str, Any]) -> dict[str, Any]:
     schema, _, identifier = str(topic.get("table", "")).rpartition(".")
     slug = re.sub(r"[^a-z0-9]+", "_", topic["name"].lower())
@@ -63,7 +69,7 @@ def _table(topic: dict[str, Any]) -> dict[str, Any]:
 
 
 def render_sources(topics: list[dict[str, Any]]) -> dict[str, str]:
-    """Return the yml files of the sources: path below the project -> text.
+    """Return the yml files of the sources: path below the models' folder -> text.
 
     Args:
         topics: The var ``topics``.
@@ -89,7 +95,7 @@ def render_sources(topics: list[dict[str, Any]]) -> dict[str, str]:
             allow_unicode=True,
             width=88,
         )
-        files[f"models/sources/_{protocol}__sources.yml"] = (
+        files[f"sources/_{protocol}__sources.yml"] = (
             "# Written by `make models` from the var `topics`.\n" + text
         )
     return files

@@ -298,8 +298,9 @@ def declare_topics(project: Path, topics: list[dict[str, Any]]) -> None:
     path = project / "dbt_project.yml"
     settings = yaml.safe_load(path.read_text())
     settings["vars"]["topics"] = topics
+    settings["vars"].pop("models_folder", None)
     path.write_text(yaml.safe_dump(settings, sort_keys=False))
-    write_models(render_sources(topics), project, check=False)
+    write_models(render_sources(topics), project / "models", check=False)
 
 
 def build_recording(  # noqa: PLR0913 # each is an option of its own
@@ -417,20 +418,37 @@ def verify(  # noqa: PLR0913 # each is an option of its own
             carrier=carrier,
         )
         console.print(f"{recording.folder.name} / {recording.variant}, {runs} run(s)")
-        built = {
-            name: list(compare.load_ndjson(folder / f"{name}.ndjson"))
-            for name in ("current", "history")
-        }
-        if recording.has_other_truth:
-            judgement = _judge_debezium(recording, built)
-        elif recording.is_of_canal:
-            judgement = _judge_canal(recording, built)
-        else:
-            judgement = _judge(recording, built, left)
-        for remark in judgement.remarks:
-            console.print(remark, highlight=False, markup=False)
-        compare.render(judgement.results, console)
-        return compare.is_equal(judgement.results)
+        return compare_tables(recording, folder, left, console)
+
+
+def compare_tables(
+    recording: Recording, folder: Path, left: NotApplied, console: Console
+) -> bool:
+    """Compare exported tables with the truth beside a recording, print the result.
+
+    Args:
+        recording: Messages with ``expected_final`` and ``expected_history``.
+        folder: What `export_tables` wrote.
+        left: What is not in the tables.
+        console: Where to print.
+
+    Returns:
+        Whether every row and column is equal.
+    """
+    built = {
+        name: list(compare.load_ndjson(folder / f"{name}.ndjson"))
+        for name in ("current", "history")
+    }
+    if recording.has_other_truth:
+        judgement = _judge_debezium(recording, built)
+    elif recording.is_of_canal:
+        judgement = _judge_canal(recording, built)
+    else:
+        judgement = _judge(recording, built, left)
+    for remark in judgement.remarks:
+        console.print(remark, highlight=False, markup=False)
+    compare.render(judgement.results, console)
+    return compare.is_equal(judgement.results)
 
 
 def _judge_debezium(

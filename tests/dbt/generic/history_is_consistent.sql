@@ -11,7 +11,7 @@
 {% test history_is_consistent(model, key_columns) %}
 
     {%- set keys = [] -%}
-    {%- for column in key_columns -%}{%- do keys.append(quoted(column)) -%}{%- endfor %}
+    {%- for column in key_columns -%}{%- do keys.append(changefold.quoted(column)) -%}{%- endfor %}
 
     with
 

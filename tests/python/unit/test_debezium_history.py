@@ -277,6 +277,8 @@ def test_a_change_of_sql_server_is_at_its_lsns(tmp_path: Path) -> None:
     corpus.add(read, "r", FIELDS, key={"id": 1}, after={"id": 1, "v": "a"})
     at = {"commit_lsn": second, "change_lsn": change, "event_serial_no": 2}
     corpus.add(source | at, "u", FIELDS, key={"id": 1}, after={"id": 1, "v": "b"})
+    again = source | at | {"snapshot": "incremental"}
+    corpus.add(again, "r", FIELDS, key={"id": 1}, after={"id": 1, "v": "b"})
     (told,) = truth((0, "u", row(1, "a"), row(1, "b")))
     corpus.write("expected_history", [told | at])
     final = {"database": "testDB", "schema": "dbo", "table": "t", "row": row(1, "b")}

@@ -202,8 +202,9 @@ def test_dbt_reads_every_text_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
         topic = {"name": "t", "protocol": "ticdc_canal_json", "partitions": 1}
         declare_topics(folder, [{**topic, "files": ["messages"]}])
         for path, file in render_models([_shape(t) for t in HOSTILE], SEED).items():
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / path).write_text(file, encoding="utf-8")
+            target = folder / "models" / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(file, encoding="utf-8")
         run_dbt(["--quiet", "parse", "--no-partial-parse"], folder)
         manifest = (folder / "target" / "manifest.json").read_text(encoding="utf-8")
     assert "a value that leaked" not in manifest

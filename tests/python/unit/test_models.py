@@ -88,7 +88,7 @@ def test_a_column_that_only_rows_tell_shows_its_default_too() -> None:
         ),
     )
     assert "written_sequence <= '2~@3'" in text
-    assert "{{ mysql_number('image.`n`', 'int') }}" in text
+    assert "{{ changefold.mysql_number('image.`n`', 'int') }}" in text
 
 
 def test_columns_of_kafka_connect_may_be_left_out_and_finer_than_a_microsecond() -> (
@@ -110,8 +110,8 @@ def test_columns_of_kafka_connect_may_be_left_out_and_finer_than_a_microsecond()
     call = call[: call.index(") }}")]
     assert "texts=[\n            'note',\n        ]" in call
     assert "bytes=[\n            'photo',\n        ]" in call
-    assert "{{ mysql_number('image.`id`', 'bigint') }} as `id`" in text
-    assert "{{ mysql_number('image.`total`', 'decimal(12, 2)') }}" in text
+    assert "{{ changefold.mysql_number('image.`id`', 'bigint') }} as `id`" in text
+    assert "{{ changefold.mysql_number('image.`total`', 'decimal(12, 2)') }}" in text
     assert "rounded=[\n            'at',\n        ]" in text
 
 
@@ -325,41 +325,37 @@ def test_a_plain_name_keeps_its_file_name() -> None:
 
 
 def test_an_edited_file_is_left_alone_and_its_difference_shown(tmp_path: Path) -> None:
-    (tmp_path / "models").mkdir()
-    write_models({"models/a.sql": "one\n"}, tmp_path, check=False)
+    write_models({"a.sql": "one\n"}, tmp_path / "models", check=False)
     (tmp_path / "models" / "a.sql").write_text("mine\n")
-    outcome = write_models({"models/a.sql": "two\n"}, tmp_path, check=False)
+    outcome = write_models({"a.sql": "two\n"}, tmp_path / "models", check=False)
     assert (tmp_path / "models" / "a.sql").read_text() == "mine\n"
     assert "-mine" in outcome.edited["models/a.sql"]
     assert "+two" in outcome.edited["models/a.sql"]
 
 
 def test_a_stale_file_is_written_and_a_check_writes_nothing(tmp_path: Path) -> None:
-    (tmp_path / "models").mkdir()
-    write_models({"models/a.sql": "one\n"}, tmp_path, check=False)
-    assert write_models({"models/a.sql": "two\n"}, tmp_path, check=True).written
+    write_models({"a.sql": "one\n"}, tmp_path / "models", check=False)
+    assert write_models({"a.sql": "two\n"}, tmp_path / "models", check=True).written
     assert (tmp_path / "models" / "a.sql").read_text() == "one\n"
-    assert write_models({"models/a.sql": "two\n"}, tmp_path, check=False).written
+    assert write_models({"a.sql": "two\n"}, tmp_path / "models", check=False).written
     assert (tmp_path / "models" / "a.sql").read_text() == "two\n"
 
 
 def test_a_file_whose_table_is_gone_goes_too(tmp_path: Path) -> None:
-    (tmp_path / "models").mkdir()
-    write_models({"models/a.sql": "one\n"}, tmp_path, check=False)
-    assert write_models({}, tmp_path, check=False).removed == []
-    stale = write_models({}, tmp_path, check=True, are_all=True)
+    write_models({"a.sql": "one\n"}, tmp_path / "models", check=False)
+    assert write_models({}, tmp_path / "models", check=False).removed == []
+    stale = write_models({}, tmp_path / "models", check=True, are_all=True)
     assert stale.removed == ["models/a.sql"]
     assert (tmp_path / "models" / "a.sql").exists()
-    gone = write_models({}, tmp_path, check=False, are_all=True)
+    gone = write_models({}, tmp_path / "models", check=False, are_all=True)
     assert gone.removed == ["models/a.sql"]
     assert not (tmp_path / "models" / "a.sql").exists()
 
 
 def test_an_edited_file_whose_table_is_gone_stays_and_is_told(tmp_path: Path) -> None:
-    (tmp_path / "models").mkdir()
-    write_models({"models/a.sql": "one\n"}, tmp_path, check=False)
+    write_models({"a.sql": "one\n"}, tmp_path / "models", check=False)
     (tmp_path / "models" / "a.sql").write_text("mine\n")
-    outcome = write_models({}, tmp_path, check=False, are_all=True)
+    outcome = write_models({}, tmp_path / "models", check=False, are_all=True)
     assert outcome.orphaned == ["models/a.sql"]
     assert (tmp_path / "models" / "a.sql").read_text() == "mine\n"
 

@@ -10,9 +10,15 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import yaml
+from jinja2 import pass_context
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jinja2.runtime import Context
 
 _ROOT: Final = Path(__file__).resolve().parents[3]
 _PROJECT: Final = yaml.safe_load((_ROOT / "dbt_project.yml").read_text())
@@ -26,6 +32,19 @@ class _Config:
 
     def get(self, _: str, default: Any = None) -> Any:
         return default
+
+
+class _Package:
+    """`changefold.name(...)` is the macro of that name; as an item it may begin with `_`."""
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        @pass_context
+        def call(context: Context, *args: Any, **kwargs: Any) -> Any:
+            # By the environment, which ends a macro at its `return`.
+            macro = context.resolve(name)
+            return context.environment.call(context, macro, *args, **kwargs)
+
+        return call
 
 
 def _raise_compiler_error(message: str) -> NoReturn:
@@ -46,6 +65,7 @@ def load_cached_relation(_: Any) -> None:
     """Find no relation: nothing has been built."""
 
 
+changefold = _Package()
 config = _Config()
 execute = False
 flags = SimpleNamespace(FULL_REFRESH=False, WHICH="parse")

@@ -14,16 +14,16 @@ with
 
 changes as (
 
-    select * from {{ ref('changes') }}
+    select * from {{ ref('changefold', 'changes') }}
     where
-        {{ is_of_table() }}
-        and {{ is_unapplied() }}
+        {{ changefold.is_of_table() }}
+        and {{ changefold.is_unapplied() }}
 
 ),
 
 written as (
 
-    {{ row_images(
+    {{ changefold.row_images(
         'changes',
         columns=[
             'id',
@@ -43,8 +43,8 @@ written as (
         rewritten_at=[
             '00470617752138940416',
         ],
-        ended_at=ended_at(),
-        snapshots=snapshots_of_table(),
+        ended_at=changefold.ended_at(),
+        snapshots=changefold.snapshots_of_table(),
     ) }}
 
 ),
@@ -73,16 +73,16 @@ typed as (
     select
         *,
         struct(
-            {{ mysql_number('image.`id`', 'decimal(20, 0)') }} as `id`,
-            {{ mysql_number('image.`cust`', 'bigint') }} as `cust`,
-            {{ mysql_text('image.`status`') }} as `status`,
-            {{ mysql_number('image.`total`', 'decimal(14, 2)') }} as `total`,
-            {{ mysql_text('image.`remark`') }} as `remark`,
-            {{ mysql_timestamp('image.`placed`', 'ticdc_shop') }} as `placed`,
-            {{ mysql_date('image.`ship_by`') }} as `ship_by`
+            {{ changefold.mysql_number('image.`id`', 'decimal(20, 0)') }} as `id`,
+            {{ changefold.mysql_number('image.`cust`', 'bigint') }} as `cust`,
+            {{ changefold.mysql_text('image.`status`') }} as `status`,
+            {{ changefold.mysql_number('image.`total`', 'decimal(14, 2)') }} as `total`,
+            {{ changefold.mysql_text('image.`remark`') }} as `remark`,
+            {{ changefold.mysql_timestamp('image.`placed`', 'ticdc_shop') }} as `placed`,
+            {{ changefold.mysql_date('image.`ship_by`') }} as `ship_by`
         ) as record,
         md5(to_json(struct(
-            {{ shape_count('held_at', [
+            {{ changefold.shape_count('held_at', [
                 '00470617752138940416',
             ]) }} as shape,
             image
@@ -95,7 +95,7 @@ checked as (
 
     select
         *,
-        {{ conversion_failures('image', 'record', [
+        {{ changefold.conversion_failures('image', 'record', [
             'id',
             'cust',
             'total',
@@ -109,7 +109,7 @@ checked as (
 
 versions as (
 
-    {{ history_versions(
+    {{ changefold.history_versions(
         'checked',
         columns=[
             'id',

@@ -14,16 +14,16 @@ with
 
 changes as (
 
-    select * from {{ ref('changes') }}
+    select * from {{ ref('changefold', 'changes') }}
     where
-        {{ is_of_table() }}
-        and {{ is_unapplied() }}
+        {{ changefold.is_of_table() }}
+        and {{ changefold.is_unapplied() }}
 
 ),
 
 written as (
 
-    {{ row_images(
+    {{ changefold.row_images(
         'changes',
         columns=[
             'id',
@@ -41,8 +41,8 @@ written as (
         rewritten_at=[
             '00470617751621206018',
         ],
-        ended_at=ended_at(),
-        snapshots=snapshots_of_table(),
+        ended_at=changefold.ended_at(),
+        snapshots=changefold.snapshots_of_table(),
     ) }}
 
 ),
@@ -60,11 +60,11 @@ images as (
             if(
                 written_sequence <= '00470617751621206018'
                 and held_at > '00470617751621206018',
-                {{ function('convert_mysql_value') }}(
+                {{ function('changefold', 'convert_mysql_value') }}(
                     image.`price`,
                     {{ sql_text('decimal(12,2) unsigned') }},
                     {{ sql_text('decimal(14,4)') }},
-                    '{{ wire_form() }}'
+                    '{{ changefold.wire_form() }}'
                 ),
                 image.`price`
             ) as `price`,
@@ -82,14 +82,14 @@ typed as (
     select
         *,
         struct(
-            {{ mysql_number('image.`id`', 'int') }} as `id`,
-            {{ mysql_text('image.`sku`') }} as `sku`,
-            {{ mysql_text('image.`title`') }} as `title`,
-            {{ mysql_number('image.`price`', 'decimal(14, 4)') }} as `price`,
-            {{ mysql_number('image.`stock`', 'int') }} as `stock`,
-            {{ mysql_set('image.`tags`', ['new', 'sale', 'eco', 'bulk']) }} as `tags`,
-            {{ mysql_number('image.`weight`', 'float') }} as `weight`,
-            {{ mysql_bit('image.`flags`', 'bigint') }} as `flags`
+            {{ changefold.mysql_number('image.`id`', 'int') }} as `id`,
+            {{ changefold.mysql_text('image.`sku`') }} as `sku`,
+            {{ changefold.mysql_text('image.`title`') }} as `title`,
+            {{ changefold.mysql_number('image.`price`', 'decimal(14, 4)') }} as `price`,
+            {{ changefold.mysql_number('image.`stock`', 'int') }} as `stock`,
+            {{ changefold.mysql_set('image.`tags`', ['new', 'sale', 'eco', 'bulk']) }} as `tags`,
+            {{ changefold.mysql_number('image.`weight`', 'float') }} as `weight`,
+            {{ changefold.mysql_bit('image.`flags`', 'bigint') }} as `flags`
         ) as record,
         md5(to_json(struct(
             0 as shape,
@@ -103,7 +103,7 @@ checked as (
 
     select
         *,
-        {{ conversion_failures('image', 'record', [
+        {{ changefold.conversion_failures('image', 'record', [
             'id',
             'price',
             'stock',
@@ -118,7 +118,7 @@ checked as (
 
 versions as (
 
-    {{ history_versions(
+    {{ changefold.history_versions(
         'checked',
         columns=[
             'id',

@@ -15,16 +15,16 @@ with
 
 changes as (
 
-    select * from {{ ref('changes') }}
+    select * from {{ ref('changefold', 'changes') }}
     where
-        {{ is_of_table() }}
-        and {{ is_unapplied() }}
+        {{ changefold.is_of_table() }}
+        and {{ changefold.is_unapplied() }}
 
 ),
 
 images as (
 
-    {{ row_images(
+    {{ changefold.row_images(
         'changes',
         columns=[
             'ord',
@@ -37,8 +37,8 @@ images as (
             'ord',
             'line_no',
         ],
-        ended_at=ended_at(),
-        snapshots=snapshots_of_table(),
+        ended_at=changefold.ended_at(),
+        snapshots=changefold.snapshots_of_table(),
     ) }}
 
 ),
@@ -48,11 +48,11 @@ typed as (
     select
         *,
         struct(
-            {{ mysql_number('image.`ord`', 'decimal(20, 0)') }} as `ord`,
-            {{ mysql_number('image.`line_no`', 'int') }} as `line_no`,
-            {{ mysql_number('image.`product`', 'int') }} as `product`,
-            {{ mysql_number('image.`qty`', 'bigint') }} as `qty`,
-            {{ mysql_number('image.`price`', 'decimal(12, 2)') }} as `price`
+            {{ changefold.mysql_number('image.`ord`', 'decimal(20, 0)') }} as `ord`,
+            {{ changefold.mysql_number('image.`line_no`', 'int') }} as `line_no`,
+            {{ changefold.mysql_number('image.`product`', 'int') }} as `product`,
+            {{ changefold.mysql_number('image.`qty`', 'bigint') }} as `qty`,
+            {{ changefold.mysql_number('image.`price`', 'decimal(12, 2)') }} as `price`
         ) as record,
         md5(to_json(struct(
             0 as shape,
@@ -66,7 +66,7 @@ checked as (
 
     select
         *,
-        {{ conversion_failures('image', 'record', [
+        {{ changefold.conversion_failures('image', 'record', [
             'ord',
             'line_no',
             'product',
@@ -80,7 +80,7 @@ checked as (
 
 versions as (
 
-    {{ history_versions(
+    {{ changefold.history_versions(
         'checked',
         columns=[
             'ord',

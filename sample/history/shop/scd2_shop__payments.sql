@@ -14,16 +14,16 @@ with
 
 changes as (
 
-    select * from {{ ref('changes') }}
+    select * from {{ ref('changefold', 'changes') }}
     where
-        {{ is_of_table() }}
-        and {{ is_unapplied() }}
+        {{ changefold.is_of_table() }}
+        and {{ changefold.is_unapplied() }}
 
 ),
 
 images as (
 
-    {{ row_images(
+    {{ changefold.row_images(
         'changes',
         columns=[
             'pay_ref',
@@ -37,8 +37,8 @@ images as (
         key_columns=[
             'pay_ref',
         ],
-        ended_at=ended_at(),
-        snapshots=snapshots_of_table(),
+        ended_at=changefold.ended_at(),
+        snapshots=changefold.snapshots_of_table(),
     ) }}
 
 ),
@@ -48,13 +48,13 @@ typed as (
     select
         *,
         struct(
-            {{ mysql_text('image.`pay_ref`') }} as `pay_ref`,
-            {{ mysql_number('image.`ord`', 'decimal(20, 0)') }} as `ord`,
-            {{ mysql_number('image.`amount`', 'decimal(14, 2)') }} as `amount`,
-            {{ mysql_text('image.`method`') }} as `method`,
-            {{ mysql_time('image.`at`', 3) }} as `at`,
-            {{ mysql_number('image.`yr`', 'int') }} as `yr`,
-            {{ mysql_bytes('image.`raw`') }} as `raw`
+            {{ changefold.mysql_text('image.`pay_ref`') }} as `pay_ref`,
+            {{ changefold.mysql_number('image.`ord`', 'decimal(20, 0)') }} as `ord`,
+            {{ changefold.mysql_number('image.`amount`', 'decimal(14, 2)') }} as `amount`,
+            {{ changefold.mysql_text('image.`method`') }} as `method`,
+            {{ changefold.mysql_time('image.`at`', 3) }} as `at`,
+            {{ changefold.mysql_number('image.`yr`', 'int') }} as `yr`,
+            {{ changefold.mysql_bytes('image.`raw`') }} as `raw`
         ) as record,
         md5(to_json(struct(
             0 as shape,
@@ -68,7 +68,7 @@ checked as (
 
     select
         *,
-        {{ conversion_failures('image', 'record', [
+        {{ changefold.conversion_failures('image', 'record', [
             'ord',
             'amount',
             'yr',
@@ -81,7 +81,7 @@ checked as (
 
 versions as (
 
-    {{ history_versions(
+    {{ changefold.history_versions(
         'checked',
         columns=[
             'pay_ref',

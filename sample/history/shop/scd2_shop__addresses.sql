@@ -14,16 +14,16 @@ with
 
 changes as (
 
-    select * from {{ ref('changes') }}
+    select * from {{ ref('changefold', 'changes') }}
     where
-        {{ is_of_table() }}
-        and {{ is_unapplied() }}
+        {{ changefold.is_of_table() }}
+        and {{ changefold.is_unapplied() }}
 
 ),
 
 images as (
 
-    {{ row_images(
+    {{ changefold.row_images(
         'changes',
         columns=[
             'id',
@@ -37,8 +37,8 @@ images as (
         key_columns=[
             'id',
         ],
-        ended_at=ended_at(),
-        snapshots=snapshots_of_table(),
+        ended_at=changefold.ended_at(),
+        snapshots=changefold.snapshots_of_table(),
     ) }}
 
 ),
@@ -48,13 +48,13 @@ typed as (
     select
         *,
         struct(
-            {{ mysql_number('image.`id`', 'bigint') }} as `id`,
-            {{ mysql_number('image.`cust`', 'bigint') }} as `cust`,
-            {{ mysql_text('image.`label`') }} as `label`,
-            {{ mysql_text('image.`line`') }} as `line`,
-            {{ mysql_text('image.`zip`') }} as `zip`,
-            {{ mysql_number('image.`geo`', 'double') }} as `geo`,
-            {{ mysql_timestamp('image.`upd`', 'ticdc_shop') }} as `upd`
+            {{ changefold.mysql_number('image.`id`', 'bigint') }} as `id`,
+            {{ changefold.mysql_number('image.`cust`', 'bigint') }} as `cust`,
+            {{ changefold.mysql_text('image.`label`') }} as `label`,
+            {{ changefold.mysql_text('image.`line`') }} as `line`,
+            {{ changefold.mysql_text('image.`zip`') }} as `zip`,
+            {{ changefold.mysql_number('image.`geo`', 'double') }} as `geo`,
+            {{ changefold.mysql_timestamp('image.`upd`', 'ticdc_shop') }} as `upd`
         ) as record,
         md5(to_json(struct(
             0 as shape,
@@ -68,7 +68,7 @@ checked as (
 
     select
         *,
-        {{ conversion_failures('image', 'record', [
+        {{ changefold.conversion_failures('image', 'record', [
             'id',
             'cust',
             'geo',
@@ -81,7 +81,7 @@ checked as (
 
 versions as (
 
-    {{ history_versions(
+    {{ changefold.history_versions(
         'checked',
         columns=[
             'id',

@@ -14,16 +14,16 @@ with
 
 changes as (
 
-    select * from {{ ref('changes') }}
+    select * from {{ ref('changefold', 'changes') }}
     where
-        {{ is_of_table() }}
-        and {{ is_unapplied() }}
+        {{ changefold.is_of_table() }}
+        and {{ changefold.is_unapplied() }}
 
 ),
 
 written as (
 
-    {{ row_images(
+    {{ changefold.row_images(
         'changes',
         columns=[
             'id',
@@ -43,8 +43,8 @@ written as (
         rewritten_at=[
             '00470617751011459074',
         ],
-        ended_at=ended_at(),
-        snapshots=snapshots_of_table(),
+        ended_at=changefold.ended_at(),
+        snapshots=changefold.snapshots_of_table(),
     ) }}
 
 ),
@@ -83,19 +83,19 @@ typed as (
     select
         *,
         struct(
-            {{ mysql_number('image.`id`', 'bigint') }} as `id`,
-            {{ mysql_text('image.`name`') }} as `name`,
-            {{ mysql_text('image.`email`') }} as `email`,
-            {{ mysql_enum('image.`tier`', ['basic', 'gold', 'vip']) }} as `tier`,
-            {{ mysql_text('image.`prefs`') }} as `prefs`,
-            {{ mysql_datetime('image.`created_at`') }} as `created_at`,
-            {{ mysql_number('image.`balance`', 'decimal(14, 2)') }} as `balance`,
-            {{ mysql_bytes('image.`avatar`') }} as `avatar`,
-            {{ mysql_number('image.`active`', 'int') }} as `active`,
-            {{ mysql_number('image.`loyalty`', 'int') }} as `loyalty`
+            {{ changefold.mysql_number('image.`id`', 'bigint') }} as `id`,
+            {{ changefold.mysql_text('image.`name`') }} as `name`,
+            {{ changefold.mysql_text('image.`email`') }} as `email`,
+            {{ changefold.mysql_enum('image.`tier`', ['basic', 'gold', 'vip']) }} as `tier`,
+            {{ changefold.mysql_text('image.`prefs`') }} as `prefs`,
+            {{ changefold.mysql_datetime('image.`created_at`') }} as `created_at`,
+            {{ changefold.mysql_number('image.`balance`', 'decimal(14, 2)') }} as `balance`,
+            {{ changefold.mysql_bytes('image.`avatar`') }} as `avatar`,
+            {{ changefold.mysql_number('image.`active`', 'int') }} as `active`,
+            {{ changefold.mysql_number('image.`loyalty`', 'int') }} as `loyalty`
         ) as record,
         md5(to_json(struct(
-            {{ shape_count('held_at', [
+            {{ changefold.shape_count('held_at', [
                 '00470617751011459074',
             ]) }} as shape,
             image
@@ -108,7 +108,7 @@ checked as (
 
     select
         *,
-        {{ conversion_failures('image', 'record', [
+        {{ changefold.conversion_failures('image', 'record', [
             'id',
             'created_at',
             'balance',
@@ -124,7 +124,7 @@ checked as (
 
 versions as (
 
-    {{ history_versions(
+    {{ changefold.history_versions(
         'checked',
         columns=[
             'id',
