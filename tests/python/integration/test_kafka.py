@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-STEPS: Final = 4
+STEPS: Final = 3
 SHOP: Final = Recording(PROJECT / "tests/golden/ticdc/shop", "canal_json_tidb")
 
 

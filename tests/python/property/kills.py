@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
 import sys
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from histories import happens
+from deliveries import deliver, draw_settings, write_corpus
+from histories import draw_source, happens
+from rich.console import Console
 
+from changefold_tools.verify import Recording, verify
 from dbt.adapters.sparksession.build_lock import NAME
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
     from random import Random
+
+_PROJECT: Final = Path(__file__).parents[3]
 
 LONGEST_SECONDS: Final = 30
 """Until a run on few messages has ended, from the start of its process."""
@@ -157,13 +164,36 @@ class Rival:
             if self._first.poll() is not None or time.monotonic() > deadline:
                 raise AssertionError("Expected a run that takes the lock, got none")
             time.sleep(0.05)
-        second = _run(project, _DBT, "--vars", "lock_wait_seconds: 0")
+        # It keeps the lock for as long as the second one runs.
+        os.kill(self._first.pid, signal.SIGSTOP)
+        try:
+            second = _run(project, _DBT, "--vars", "lock_wait_seconds: 0")
+        finally:
+            os.kill(self._first.pid, signal.SIGCONT)
         self.refusal = " ".join(second.stdout.split())
 
     def wait(self) -> tuple[int, int]:
         """Return the process of the first one, and what it ended with."""
         assert self._first is not None
         return self._first.pid, self._first.wait(timeout=SLOWEST_SECONDS)
+
+
+def differences(
+    folder: Path, random: Random, runs: int, before_run: Callable[[Path], None]
+) -> str:
+    """Return where the tables of a random history are not the source's."""
+    source = draw_source(random, 10)
+    delivery = deliver(random, source, draw_settings(random))
+    write_corpus(folder, source, delivery)
+    report = io.StringIO()
+    is_equal = verify(
+        Recording(folder, delivery.settings.protocol),
+        _PROJECT,
+        runs=runs,
+        before_run=before_run,
+        console=Console(file=report, width=120),
+    )
+    return "" if is_equal else f"{delivery.settings}\n{report.getvalue()}"
 
 
 def _run(
