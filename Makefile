@@ -6,7 +6,8 @@ export DBT_SEND_ANONYMOUS_USAGE_STATS = false
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo demo-kafka build models models-check docs test unit property property-long \
-        golden test-kafka test-package lint format types verify chaos fuzz bench-parse bench-memory bench-models clean
+        golden test-kafka test-package test-cluster \
+        lint format types verify chaos fuzz bench-parse bench-memory bench-models clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -65,6 +66,9 @@ test-kafka: setup ## Landing from a real Kafka, which the tests start on loopbac
 
 test-package: setup ## Another dbt project that has this one as a package
 	$(BIN)/pytest tests/python/integration/test_package.py
+
+test-cluster: setup ## A Spark cluster of two workers, its catalog in a PostgreSQL
+	$(BIN)/pytest tests/cluster
 
 lint: setup ## ruff, mypy, sqlfluff, dbt parse with warnings as errors
 	$(BIN)/ruff check .

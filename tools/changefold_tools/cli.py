@@ -40,6 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     verify.add_argument("--runs", type=int, default=1, help="number of increments")
     verify.add_argument("--export", type=Path, help="folder to keep the tables in")
+    verify.add_argument("--target", default="local", help="of the profile")
     filter_ = commands.add_parser(
         "filter", help="show what the filter of a TiCDC changefeed lets through"
     )
@@ -143,7 +144,12 @@ def _verify_one(
     from changefold_tools.verify import verify
 
     is_equal = verify(
-        recording, project, runs=options.runs, export=export, console=console
+        recording,
+        project,
+        runs=options.runs,
+        export=export,
+        target=options.target,
+        console=console,
     )
     return 0 if is_equal else 1
 

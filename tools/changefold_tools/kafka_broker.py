@@ -97,7 +97,8 @@ def _java() -> str:
     return f"{home}/bin/java" if home else "java"
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
+    """Return ports on loopback that nothing listens on."""
     sockets = [socket.socket() for _ in range(count)]
     try:
         for one in sockets:
@@ -126,7 +127,7 @@ class Broker:
             folder: An empty folder for the broker's files.
         """
         self._folder = folder
-        plain, sasl, controller = _free_ports(3)
+        plain, sasl, controller = free_ports(3)
         self.servers = f"127.0.0.1:{plain}"
         self.servers_with_password = f"127.0.0.1:{sasl}"
         self.password = secrets.token_urlsafe(12)

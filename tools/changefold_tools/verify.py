@@ -248,10 +248,14 @@ def _types_at_source(folder: Path) -> dict[str, dict[str, str]]:
 
 
 @contextlib.contextmanager
-def scratch_project(project: Path) -> Iterator[Path]:
+def scratch_project(project: Path, target: str = "local") -> Iterator[Path]:
     """A copy of the project without generated models and topics, with a warehouse.
 
     Everything lies in a temporary folder that goes away.
+
+    Args:
+        project: Folder of the dbt project.
+        target: Of its profile; one that reaches the folders of this machine.
     """
     with tempfile.TemporaryDirectory(prefix="changefold-verify-") as name:
         copy = Path(name) / "project"
@@ -272,7 +276,7 @@ def scratch_project(project: Path) -> Iterator[Path]:
         settings = {
             "CHANGEFOLD_WAREHOUSE": str(copy / "warehouse"),
             "CHANGEFOLD_SCHEMA": _SCHEMA,
-            "CHANGEFOLD_TARGET": "local",
+            "CHANGEFOLD_TARGET": target,
         }
         before = {key: os.environ.get(key) for key in settings}
         os.environ.update(settings)
@@ -311,6 +315,7 @@ def build_recording(  # noqa: PLR0913 # each is an option of its own
     export: Path,
     before_run: Callable[[Path], None] | None = None,
     carrier: Carrier | None = None,
+    target: str = "local",
 ) -> NotApplied:
     """Build a recording in a scratch project and export its tables.
 
@@ -321,12 +326,13 @@ def build_recording(  # noqa: PLR0913 # each is an option of its own
         export: Folder for ``current.ndjson`` and ``history.ndjson``.
         before_run: Called with the scratch project before each run of dbt.
         carrier: What brings the messages; files by default.
+        target: Of the profile.
 
     Returns:
         What is not in the tables at the end.
     """
     lines = recording.lines()
-    with scratch_project(project) as copy:
+    with scratch_project(project, target) as copy:
         carrier = carrier or Files(copy / "messages")
         declare_topics(copy, carrier.declare(declared_by(recording, lines)))
         for run in range(runs):
@@ -390,6 +396,7 @@ def verify(  # noqa: PLR0913 # each is an option of its own
     export: Path | None = None,
     before_run: Callable[[Path], None] | None = None,
     carrier: Carrier | None = None,
+    target: str = "local",
     console: Console | None = None,
 ) -> bool:
     """Build a recording, compare with the truth beside it, print the result.
@@ -401,6 +408,7 @@ def verify(  # noqa: PLR0913 # each is an option of its own
         export: Folder to keep the exported tables in.
         before_run: As in `build_recording`.
         carrier: As in `build_recording`.
+        target: As in `build_recording`.
         console: Where to print.
 
     Returns:
@@ -416,6 +424,7 @@ def verify(  # noqa: PLR0913 # each is an option of its own
             export=folder,
             before_run=before_run,
             carrier=carrier,
+            target=target,
         )
         console.print(f"{recording.folder.name} / {recording.variant}, {runs} run(s)")
         return compare_tables(recording, folder, left, console)

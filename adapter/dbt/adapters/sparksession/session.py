@@ -157,8 +157,9 @@ def _ship_code(spark: SparkSession, modules: list[str]) -> None:
         package = Path(origin).parent
         archive = folder / f"{name}.zip"
         with zipfile.ZipFile(archive, "w") as zipped:
-            for file in sorted(package.rglob("*.py")):
-                zipped.write(file, file.relative_to(package.parent))
+            for file in sorted(package.rglob("*.*")):
+                if file.is_file() and file.suffix != ".pyc":
+                    zipped.write(file, file.relative_to(package.parent))
         spark.sparkContext.addPyFile(str(archive))
 
 
