@@ -5,22 +5,27 @@
         model: relation of a history model.
         instant: a commit timestamp (TSO, as a number), or an expression of type
             timestamp. With a timestamp, changes of that very millisecond count.
+        tag: name of a tag of the table, as `tag_published` makes it: the rows are those
+            that the table had then. Without an instant, those that held then.
 
     Returns:
         A `select` of the rows that held then.
 
     Raises:
-        A compiler error if `instant` is empty.
+        A compiler error if `instant` and `tag` are empty.
 #}
-{% macro as_of(model, instant) -%}
-    {%- if instant is none or instant == '' -%}
+{% macro as_of(model, instant=none, tag=none) -%}
+    {%- if instant in [none, ''] and not tag -%}
         {{ exceptions.raise_compiler_error(
-            "`as_of`: expected a commit timestamp or a timestamp in `instant`, got nothing"
+            "`as_of`: expected a commit timestamp or a timestamp in `instant`, or a `tag`, got nothing"
         ) }}
     {%- endif -%}
     select * from {{ model }}
+    {%- if tag %} version as of {{ sql_text(tag) }}{% endif %}
     where
-    {%- if instant is number %}
+    {%- if instant in [none, ''] %}
+        is_current
+    {%- elif instant is number %}
         _cdc_valid_from_sequence <= lpad(cast({{ instant }} as string), 20, '0')
         and coalesce(
             _cdc_valid_to_sequence > lpad(cast({{ instant }} as string), 20, '0'), true

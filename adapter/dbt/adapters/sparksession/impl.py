@@ -128,6 +128,20 @@ class SparkSessionAdapter(SparkAdapter):
         return properties
 
     @available
+    def table_references(self, relation: BaseRelation) -> dict[str, int] | None:
+        """Return the snapshots of an Iceberg table that have a name.
+
+        Returns:
+            Name of a branch or a tag -> number of its snapshot. None if there is no table
+            of that name, or it has another format.
+        """
+        table = self._loaded(relation, is_view=False)
+        if table is None or "iceberg" not in str(table.getClass().getName()):
+            return None
+        references = table.table().refs()
+        return {name: references[name].snapshotId() for name in references}
+
+    @available
     def view_properties(self, relation: BaseRelation) -> dict[str, str]:
         """Return the properties of a view; empty if there is none of that name."""
         view = self._loaded(relation, is_view=True)
