@@ -6,8 +6,8 @@ export DBT_SEND_ANONYMOUS_USAGE_STATS = false
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo demo-kafka build models models-check docs test unit property property-long \
-        golden test-kafka test-package test-cluster \
-        lint format types verify chaos fuzz bench-parse bench-memory bench-models clean
+        golden test-kafka test-package test-cluster test-delta \
+        lint format types verify chaos fuzz bench bench-parse bench-memory bench-models clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -44,7 +44,7 @@ docs: setup ## Serve the dbt docs on loopback
 	$(BIN)/dbt docs serve --host 127.0.0.1
 
 # Half of a small build is waiting: two files of tests at a time fill two cores.
-test: setup ## All tests: unit, property, golden, integration
+test: setup ## All tests: unit, property, golden, integration, cluster
 	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 unit: setup ## Tests without Spark
@@ -70,6 +70,9 @@ test-package: setup ## Another dbt project that has this one as a package
 test-cluster: setup ## A Spark cluster of two workers, its catalog in a PostgreSQL
 	$(BIN)/pytest tests/cluster
 
+test-delta: setup ## A recorded topic with tables of Delta
+	$(BIN)/pytest tests/delta
+
 lint: setup ## ruff, mypy, sqlfluff, dbt parse with warnings as errors
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -93,6 +96,10 @@ chaos: setup ## Kill builds at random moments; SEEDS=n, 30 by default
 # make fuzz [MESSAGES=n] [SEED=n]
 fuzz: setup ## Decode 20,000 damaged messages of all protocols; MESSAGES=n SEED=n
 	$(BIN)/changefold fuzz --messages $(or $(MESSAGES),20000) --seed $(or $(SEED),1)
+
+# make bench [MESSAGES=n] [RUNS=n]
+bench: setup ## This project beside hand-written Spark and DuckDB, same messages, equal rows
+	$(BIN)/python benchmarks/contest.py --messages $(or $(MESSAGES),400000) --runs $(or $(RUNS),3)
 
 # make bench-parse [ONLY=debezium] [MESSAGES=n] [RUNS=n]
 bench-parse: setup ## Rate of the parsing functions against native from_json; ONLY=contest

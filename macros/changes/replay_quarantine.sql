@@ -46,7 +46,7 @@
     {%- do run_query(
         'create table if not exists ' ~ requests ~ ' (kafka_topic string,'
         ~ ' record_topic string, kafka_partition int, kafka_offset bigint,'
-        ~ ' batch_id bigint, requested_at timestamp) using ' ~ var('file_format', 'iceberg')
+        ~ ' batch_id bigint, requested_at timestamp) using ' ~ target.file_format
     ) -%}
     {%- set batch_id = changefold._reserved_batch_id(change_log) -%}
     {%- do run_query(

@@ -19,7 +19,7 @@
         'create table if not exists ' ~ ledger ~ ' (topic string, record_topic string,'
         ~ ' partition int, topic_id string, next_offset bigint, batch_id bigint,'
         ~ ' landed_at timestamp) using '
-        ~ var('file_format', 'iceberg')
+        ~ target.file_format
     ) -%}
     {%- set raw = changefold.raw_relation(topic) -%}
     {%- do changefold.create_raw_table(raw) -%}

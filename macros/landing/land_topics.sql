@@ -26,7 +26,7 @@
         {%- do run_query(
             'create table if not exists ' ~ ledger ~ ' (topic string, path string,'
             ~ ' length bigint, modified_ms bigint, batch_id bigint) using '
-            ~ var('file_format', 'iceberg')
+            ~ target.file_format
         ) -%}
         {%- for topic in topics if topic.files -%}
             {%- do changefold._land_files(topic, ledger) -%}
@@ -51,7 +51,7 @@
         'create table if not exists ' ~ raw ~ ' (topic string, partition int,'
         ~ ' offset bigint, timestamp timestamp, key binary, value binary,'
         ~ ' headers array<struct<key: string, value: binary>>, landed_from string,'
-        ~ ' landed_at timestamp, batch_id bigint) using ' ~ var('file_format', 'iceberg')
+        ~ ' landed_at timestamp, batch_id bigint) using ' ~ target.file_format
         ~ ' partitioned by (partition)'
         ~ " tblproperties ('write.distribution-mode' = 'none', 'write.spark.fanout.enabled' = 'true')"
     ) -%}

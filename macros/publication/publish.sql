@@ -16,6 +16,12 @@
 #}
 {% macro publish(results) %}
     {%- if execute and flags.WHICH == 'build' and var('published_schema') -%}
+        {%- if target.file_format != 'iceberg' -%}
+            {{ exceptions.raise_compiler_error(
+                'var `published_schema`: expected a target with tables of Iceberg, whose tags keep'
+                ~ ' what readers see, got `file_format: ' ~ target.file_format ~ '`'
+            ) }}
+        {%- endif -%}
         {%- set nodes = changefold.published_nodes() -%}
         {%- set hindrance = changefold._hindrance(nodes, results) -%}
         {%- if hindrance -%}

@@ -40,7 +40,7 @@
     {%- endif -%}
     {%- do run_query(
         'create table if not exists ' ~ changefold.pruned_relation() ~ ' (' ~ changefold.pruned_columns()
-        ~ ') using ' ~ var('file_format', 'iceberg')
+        ~ ') using ' ~ target.file_format
     ) -%}
     {%- do changefold.finish_pruning() -%}
     {%- set counted = changefold._count_prunable(days) -%}
@@ -57,6 +57,9 @@
     {%- endfor -%}
     {%- if counted and not dry_run -%}
         {%- do changefold._expire_snapshots(changefold.built_relation('change_log'), keep_snapshots_hours) -%}
+        {%- if not adapter.has_local_warehouse() -%}
+            {%- do changefold._expire_snapshots(changefold.build_lease(), keep_snapshots_hours) -%}
+        {%- endif -%}
         {%- for topic in changefold.declared_topics() if topic.is_landed -%}
             {%- do changefold._expire_snapshots(changefold.raw_relation(topic), keep_snapshots_hours) -%}
         {%- endfor -%}
@@ -358,8 +361,15 @@
 {% endmacro %}
 
 
-{# Forgets old states of a table, and has the files deleted that only they have. #}
+{#
+    Forgets old states of a table, and has the files deleted that only they have. Delta
+    keeps a week at least.
+#}
 {% macro _expire_snapshots(relation, hours) %}
+    {%- if target.file_format == 'delta' -%}
+        {%- do run_query('vacuum ' ~ relation ~ ' retain ' ~ [hours, 168] | max ~ ' hours') -%}
+        {{ return('') }}
+    {%- endif -%}
     {%- do run_query(
         'call ' ~ target.catalog ~ '.system.expire_snapshots(table => '
         ~ sql_text(relation.schema ~ '.' ~ relation.identifier) ~ ", older_than => timestamp'"

@@ -18,7 +18,7 @@
         {%- set run_log = api.Relation.create(schema=target.schema, identifier='run_log') -%}
         {%- do run_query(
             'create table if not exists ' ~ run_log ~ ' (' ~ changefold.run_log_columns() ~ ') using '
-            ~ var('file_format', 'iceberg')
+            ~ target.file_format
         ) -%}
         {%- do run_query('insert into ' ~ run_log ~ changefold.run_log_rows(run_log, results)) -%}
     {%- endif -%}

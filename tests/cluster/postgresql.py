@@ -35,10 +35,14 @@ class Server:
     password: str
 
 
-def _program(name: str) -> str:
+def find(name: str) -> str | None:
     """Find a program of the server, which Debian keeps off the PATH."""
     installed = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
-    found = str(installed[-1]) if installed else shutil.which(name)
+    return str(installed[-1]) if installed else shutil.which(name)
+
+
+def _program(name: str) -> str:
+    found = find(name)
     if not found:
         raise FileNotFoundError(
             f"PostgreSQL's {name} is missing: Debian has it in the package postgresql."

@@ -183,7 +183,7 @@ def update_models(project: Path, schema: str, *, check: bool) -> Outcome:
 _SETTINGS: Final = """\
 models:
   {name}:
-    +file_format: iceberg
+    +file_format: "{{{{ target.file_format }}}}"
     history:
       +materialized: cdc_history
       +tblproperties: {{write.merge.mode: merge-on-read}}

@@ -15,7 +15,6 @@ PROJECT: Final = Path(__file__).parents[3]
 GOLDEN: Final = PROJECT / "tests" / "golden"
 BUILDS: Final = [
     ("ticdc/types", "canal_json_tidb", 1),
-    ("ticdc/shop", "canal_json", 2),
     ("ticdc/ddl", "canal_json_tidb", 1),
     ("ticdc/ddl", "simple_json", 2),
     ("ticdc/midstream", "canal_json_tidb", 2),
@@ -24,8 +23,8 @@ BUILDS: Final = [
 ]
 """Scenario, variant, and into how many increments its messages are split.
 
-The shop in its first form is built by `test_package` at once and by `test_kafka` in steps,
-`ticdc/types` as Avro by `tests/cluster`.
+The shop is built by `test_package` at once and by `test_kafka` in steps, `ticdc/types` as Avro
+by `tests/cluster`.
 """
 
 

@@ -49,7 +49,9 @@ class Reader:
 
     def _read(self) -> None:
         try:
-            while not self._is_done.wait(1):
+            is_last = False
+            while not is_last:
+                is_last = self._is_done.wait(1)
                 (row,) = (
                     spark_session()
                     .sql(

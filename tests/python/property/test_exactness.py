@@ -38,6 +38,7 @@ SEED: Final = int(
 )
 EXAMPLES: Final = int(os.environ.get("CHANGEFOLD_PROPERTY_EXAMPLES", "2"))
 HISTORIES: Final = 100
+OF_A_CONNECTOR: Final = 25 * EXAMPLES
 
 
 @hypothesis_seed(SEED)
@@ -106,7 +107,7 @@ def test_tables_equal_the_source_of_a_connector(
 ) -> None:
     random = seeded(f"{SEED}/{connector}")
     delivery = draw_delivery(
-        random, draw_connector_settings(random, connector), HISTORIES
+        random, draw_connector_settings(random, connector), OF_A_CONNECTOR
     )
     runs = random.randint(1, 3)
     variant = write_connector_corpus(tmp_path, delivery)

@@ -15,12 +15,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Final
 
-__all__ = ["NAME", "BuildLock"]
+__all__ = ["NAME", "BuildLock", "this_process"]
 
 NAME: Final = "build.lock"
 """Name of the file in the folder of the warehouse."""
 
 _POLL_SECONDS: Final = 0.5
+
+
+def this_process() -> str:
+    """Name this process, its machine and the time, as a sentence tells them."""
+    since = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return f"process {os.getpid()} on {platform.node()} since {since}"
 
 
 class BuildLock:
@@ -58,8 +64,7 @@ class BuildLock:
                     return holder or "another process"
                 time.sleep(_POLL_SECONDS)
             file.truncate(0)
-            since = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-            file.write(f"process {os.getpid()} on {platform.node()} since {since}\n")
+            file.write(this_process() + "\n")
             file.flush()
             self._file = file
             return ""

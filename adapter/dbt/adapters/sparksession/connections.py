@@ -15,6 +15,7 @@ from dbt.adapters.contracts.connection import Connection, ConnectionState, Crede
 from dbt.adapters.spark.connections import SparkConnectionManager
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.sparksession.build_lease import BuildLease
 from dbt.adapters.sparksession.build_lock import BuildLock
 from dbt.adapters.sparksession.errors import explain
 from dbt.adapters.sparksession.secrets import check_settings, check_shown, redaction
@@ -152,6 +153,10 @@ BUILD_LOCK: Final = BuildLock()
 """Of this process: it is held from the first hook of a build to its end."""
 
 
+BUILD_LEASE: Final = BuildLease()
+"""The same where the warehouse is no local folder."""
+
+
 class SparkSessionHandle:
     """What dbt takes for a connection: runs statements on the shared session."""
 
@@ -254,6 +259,7 @@ class SparkSessionConnectionManager(SparkConnectionManager):
         """Close the connections at the end of a command; let the next build in."""
         super().cleanup_all()
         BUILD_LOCK.release()
+        BUILD_LEASE.release()
 
     @contextmanager
     def exception_handler(self, sql: str) -> Iterator[None]:

@@ -15,6 +15,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt.adapters.sparksession import kafka, recordings
 from dbt.adapters.sparksession.__version__ import version
 from dbt.adapters.sparksession.connections import (
+    BUILD_LEASE,
     BUILD_LOCK,
     WRITES,
     SparkSessionConnectionManager,
@@ -26,6 +27,10 @@ from dbt.adapters.sparksession.session import open_session
 if TYPE_CHECKING:
     from dbt.adapters.base.relation import BaseRelation
     from pyspark.sql import SparkSession
+
+
+def _is_delta(table: Any) -> bool:  # a Java object
+    return "delta" in str(table.getClass().getName())
 
 
 class SparkSessionAdapter(SparkAdapter):
@@ -114,7 +119,8 @@ class SparkSessionAdapter(SparkAdapter):
     def table_properties(self, relation: BaseRelation) -> dict[str, str]:
         """Return the properties of a table; empty if there is none of that name.
 
-        Kept until a statement of this process may have written: models ask for the
+        `current-snapshot-id`, which is another one after each write, is Iceberg's; a table
+        of Delta has its version there. Kept until a statement of this process may have written: models ask for the
         same few tables again and again while they compile.
         """
         name = f"{relation.schema}.{relation.identifier}"
@@ -124,6 +130,9 @@ class SparkSessionAdapter(SparkAdapter):
             return known[1]
         table = self._loaded(relation, is_view=False)
         properties = {} if table is None else dict(table.properties())
+        if table is not None and _is_delta(table):
+            version = table.initialSnapshot().version()
+            properties["current-snapshot-id"] = str(version)
         self._properties[name] = (writes, properties)
         return properties
 
@@ -144,7 +153,9 @@ class SparkSessionAdapter(SparkAdapter):
     @available
     def view_properties(self, relation: BaseRelation) -> dict[str, str]:
         """Return the properties of a view; empty if there is none of that name."""
-        view = self._loaded(relation, is_view=True)
+        # To Spark's own catalog, which Delta stands on, a view is a table.
+        is_view = self.config.credentials.file_format != "delta"
+        view = self._loaded(relation, is_view=is_view)
         return {} if view is None else dict(view.properties())
 
     @available
@@ -153,17 +164,27 @@ class SparkSessionAdapter(SparkAdapter):
         return [literal(value) for value in row]
 
     @available
-    def lock_warehouse(self, wait_seconds: float) -> str:
+    def lock_warehouse(
+        self, table: BaseRelation, wait_seconds: float, lease_seconds: float
+    ) -> str:
         """Keep other builds from the warehouse until this invocation ends.
 
+        A local folder by a lock on a file; see `BuildLock.take`. Any other by a lease in a
+        table, which must be there; see `BuildLease.take`.
+
         Returns:
-            Nothing, or who has it; see `BuildLock.take`. Nothing is locked where the
-            warehouse is no local folder.
+            Nothing, or who has it.
         """
-        warehouse = self.config.credentials.warehouse
-        if "://" in warehouse:
-            return ""
-        return BUILD_LOCK.take(Path(warehouse).resolve(), wait_seconds)
+        if self.has_local_warehouse():
+            folder = Path(self.config.credentials.warehouse).resolve()
+            return BUILD_LOCK.take(folder, wait_seconds)
+        with self.connections.exception_handler("lock_warehouse"):
+            return BUILD_LEASE.take(self.spark, str(table), wait_seconds, lease_seconds)
+
+    @available
+    def has_local_warehouse(self) -> bool:
+        """Tell whether the warehouse is a folder of this machine."""
+        return "://" not in self.config.credentials.warehouse
 
     @available
     def release(self) -> str:
