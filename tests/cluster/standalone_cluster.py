@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -70,13 +71,17 @@ def standalone_cluster(folder: Path, workers: int = 2) -> Iterator[str]:
         yield url
 
 
+def _java_home() -> str:
+    named = os.environ.get("JAVA_HOME")
+    return named or str(Path(shutil.which("java") or "").resolve().parents[1])
+
+
 @contextlib.contextmanager
 def _process(folder: Path, arguments: list[str]) -> Iterator[None]:
     """Run a part of the cluster in its own folder, with nothing of this process."""
     folder.mkdir()
     program, *options = arguments
     home = Path(pyspark.__file__).parent
-    keep = {key: os.environ[key] for key in ("PATH", "JAVA_HOME") if key in os.environ}
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(  # noqa: S603 # Spark itself
             [
@@ -85,7 +90,13 @@ def _process(folder: Path, arguments: list[str]) -> Iterator[None]:
                 *("--host", "127.0.0.1", *options),
             ],
             cwd=folder,
-            env=keep | {"SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"},
+            env={
+                # Not that of this process, whose `python3` may have every package.
+                "PATH": os.defpath,
+                "JAVA_HOME": _java_home(),
+                "SPARK_HOME": str(home),
+                "SPARK_LOCAL_IP": "127.0.0.1",
+            },
             stdout=log,
             stderr=subprocess.STDOUT,
         )

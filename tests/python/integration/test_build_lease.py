@@ -60,11 +60,12 @@ def test_of_two_that_come_at_once_one_gets_it(spark: SparkSession, table: str) -
 
 def test_it_is_renewed_while_it_is_held(spark: SparkSession, table: str) -> None:
     first, second = BuildLease(), BuildLease()
-    assert first.take(spark, table, 0, 4) == ""
-    assert first.take(spark, table, 0, 4) == ""
-    assert second.take(spark, table, 10, 4).startswith("process ")
+    # Long enough for a renewal on a machine that does much else.
+    assert first.take(spark, table, 0, 12) == ""
+    assert first.take(spark, table, 0, 12) == ""
+    assert second.take(spark, table, 16, 12).startswith("process ")
     first.release()
-    assert second.take(spark, table, 0, 4) == ""
+    assert second.take(spark, table, 0, 12) == ""
     second.release()
 
 

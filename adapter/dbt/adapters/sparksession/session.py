@@ -209,6 +209,14 @@ def _build(credentials: SparkSessionCredentials, log: Path) -> SparkSession:
     return builder.getOrCreate()
 
 
+def _python_of_functions(credentials: SparkSessionCredentials) -> str:
+    if credentials.is_local:
+        return sys.executable
+    return credentials.spark_config.get(
+        "spark.pyspark.python", os.environ.get("PYSPARK_PYTHON", "python3")
+    )
+
+
 def open_session(credentials: SparkSessionCredentials) -> SparkSession:
     """Return the session of this process; the first call opens it.
 
@@ -229,8 +237,9 @@ def open_session(credentials: SparkSessionCredentials) -> SparkSession:
         if credentials.is_local:
             if "://" not in credentials.warehouse:
                 check_warehouse(credentials.warehouse)
-            # Not whatever `python3` is on the PATH: the one with this project.
-            os.environ["PYSPARK_PYTHON"] = sys.executable
+        # Only from here does pyspark take it: it reads `spark.pyspark.python` in a
+        # `spark-submit` alone, and `python3` is whatever the PATH says.
+        os.environ["PYSPARK_PYTHON"] = _python_of_functions(credentials)
         log = Path(credentials.log_file)
         log.parent.mkdir(parents=True, exist_ok=True)
         try:
