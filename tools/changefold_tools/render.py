@@ -699,12 +699,7 @@ class TableModels:
                                 "key_columns": [yml_text(name) for name in keys]
                             }
                         }
-                    },
-                    {
-                        "changefold.values_fit_their_types": {
-                            "config": {"severity": "warn"}
-                        }
-                    },
+                    }
                 ],
                 "columns": columns,
             }
@@ -764,6 +759,21 @@ def table_rows(tables: list[TableModels]) -> dict[str, str]:
         {
             "name": "table_rows",
             "description": "One row per source table that has a model: how many rows.",
+            "data_tests": [
+                {
+                    "changefold.rows_are_sound": {
+                        "name": "values_fit_their_types",
+                        "description": (
+                            "Every value of the source fits the type that its column "
+                            "has here. One row per table with versions where one does "
+                            "not: there the column is null, and its text stands in "
+                            "`_cdc_conversion_failures`. Zero dates are such values."
+                        ),
+                        "arguments": {"conditions": ["conversion_failures = 0"]},
+                        "config": {"severity": "warn"},
+                    }
+                }
+            ],
             "columns": [
                 {"name": name, "data_type": kept, "description": text}
                 for name, (kept, text) in described.items()

@@ -234,9 +234,8 @@ def open_session(credentials: SparkSessionCredentials) -> SparkSession:
         ):  # None once stopped
             return active
         check_java()
-        if credentials.is_local:
-            if "://" not in credentials.warehouse:
-                check_warehouse(credentials.warehouse)
+        if credentials.is_local and "://" not in credentials.warehouse:
+            check_warehouse(credentials.warehouse)
         # Only from here does pyspark take it: it reads `spark.pyspark.python` in a
         # `spark-submit` alone, and `python3` is whatever the PATH says.
         os.environ["PYSPARK_PYTHON"] = _python_of_functions(credentials)
