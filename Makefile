@@ -78,7 +78,8 @@ lint: setup ## ruff, mypy, sqlfluff, dbt parse with warnings as errors
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/sqlfluff lint --processes 2 models sample tests/dbt
-	$(BIN)/dbt --warn-error-options '{"error": "all"}' parse --quiet --no-partial-parse
+	$(BIN)/dbt --warn-error-options '{"error": "all"}' parse --quiet --no-partial-parse \
+		--target-path target/lint
 
 format: setup ## Let the formatters have their way
 	$(BIN)/ruff check --fix .

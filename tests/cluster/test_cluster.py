@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(
     reason="There is no PostgreSQL: Debian has it in the package postgresql.",
 )
 
-RECORDED: Final = PROJECT / "tests" / "golden" / "ticdc" / "types"
+RECORDED: Final = PROJECT / "tests" / "golden" / "ticdc" / "ddl"
 
 
 @pytest.fixture(scope="module")
@@ -95,12 +95,13 @@ def test_two_builds_at_once_land_every_message_once(
                 for offset, value in enumerate(values)
             ],
         )
-        # Each ends with the tests of the balance: a message that landed twice fails them.
+        # Each ends with a test of the balance: a message that landed twice fails it.
         builds = [
             subprocess.Popen(  # noqa: S603 # dbt, in this Python
                 [
                     *(sys.executable, "-c", "from dbt.cli.main import cli; cli()"),
-                    *("build", "--select", "+balance", "--project-dir", str(folder)),
+                    *("build", "--select", "+balance", "every_event_has_one_place"),
+                    *("--indirect-selection", "empty", "--project-dir", str(folder)),
                     *("--target-path", f"target_{number}"),
                 ],
                 cwd=folder,
