@@ -192,7 +192,7 @@ def _build(pipeline: Pipeline, command: str = "build") -> None:
 
 @pytest.fixture(scope="module")
 def outcome() -> Iterator[Outcome]:
-    with scratch_project(PROJECT) as folder:
+    with scratch_project(PROJECT, "interpreted") as folder:
         rules = folder / "changefeed.toml"
         rules.write_text(FILTER, "utf-8")
         pipeline = Pipeline(

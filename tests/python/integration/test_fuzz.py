@@ -76,7 +76,7 @@ def outcome() -> Iterator[Outcome]:
     by_protocol = messages_by_protocol()
     protocols = {f"damaged_{protocol}": protocol for protocol in by_protocol}
     messages = {topic: by_protocol[protocols[topic]] for topic in protocols}
-    with scratch_project(PROJECT) as folder:
+    with scratch_project(PROJECT, "interpreted") as folder:
         pipeline = Pipeline(
             folder,
             dict.fromkeys(protocols, 1),

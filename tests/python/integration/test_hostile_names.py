@@ -161,7 +161,7 @@ def outcome() -> Iterator[Outcome]:
         f"ALTER TABLE {table} ADD COLUMN {_quoted(ADDED)} VARCHAR(99) NOT NULL "
         f"DEFAULT {_literal(TEXT)} COMMENT {_literal(TEXT)}"
     )
-    with scratch_project(PROJECT) as folder:
+    with scratch_project(PROJECT, "interpreted") as folder:
         pipeline = Pipeline(
             folder,
             {"mysql": 1, "pg": 1},

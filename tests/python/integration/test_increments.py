@@ -194,7 +194,7 @@ def land_late_and_hashed(pipeline: Pipeline) -> None:
 @pytest.fixture(scope="module")
 def outcome() -> Iterator[Outcome]:
     seen = Outcome([], [], [], [], [], [], [], [], [], [], [])
-    with scratch_project(PROJECT) as folder:
+    with scratch_project(PROJECT, "interpreted") as folder:
         pipeline = Pipeline(
             folder,
             {

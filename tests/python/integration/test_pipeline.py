@@ -84,7 +84,7 @@ def outcome() -> Iterator[Outcome]:
             watermark(200),
         ]
     )
-    with scratch_project(PROJECT) as folder:
+    with scratch_project(PROJECT, "interpreted") as folder:
         pipeline = Pipeline(
             folder, {"boundary": 1, "silent": 2, "hole": 1, "twice": 1, "bad": 1}
         )
@@ -219,7 +219,7 @@ def test_the_balance_holds_with_bad_messages(outcome: Outcome) -> None:
 def test_a_wrong_declaration_stops_dbt_with_the_var_in_the_sentence(
     capfd: pytest.CaptureFixture[str], topic: dict[str, Any], sentence: str
 ) -> None:
-    with scratch_project(PROJECT) as folder:
+    with scratch_project(PROJECT, "interpreted") as folder:
         Pipeline(folder, {"topic": 1})
         declared = {
             "name": "topic",
@@ -238,7 +238,7 @@ def test_a_wrong_declaration_stops_dbt_with_the_var_in_the_sentence(
 def test_missing_files_too_few_partitions_and_an_unknown_type_stop_the_run(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    with scratch_project(PROJECT) as folder:
+    with scratch_project(PROJECT, "interpreted") as folder:
         pipeline = Pipeline(folder, {"topic": 1})
         pipeline.land("1", "topic", records([watermark(200)], partition=1))
         with pytest.raises(DbtFailedError):

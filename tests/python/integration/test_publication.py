@@ -137,7 +137,7 @@ def outcome() -> Iterator[Outcome]:
         change("INSERT", {"id": "2", "v": "1"}, 350, table="u"),
         watermark(400),
     ]
-    with scratch_project(PROJECT) as folder:
+    with scratch_project(PROJECT, "interpreted") as folder:
         pipeline = Pipeline(folder, {"topic": 1})
         settings = folder / "dbt_project.yml"
         text = settings.read_text()

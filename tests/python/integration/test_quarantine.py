@@ -192,7 +192,7 @@ class Outcome:
 def outcome() -> Iterator[Outcome]:
     quarantined, balance = [], []
     tables = ("landed", "filled")
-    with scratch_project(PROJECT) as folder:
+    with scratch_project(PROJECT, "interpreted") as folder:
         filled = {"files": None, "table": "verify.filled_raw"}
         pipeline = Pipeline(folder, {"landed": 1, "filled": 1}, filled=filled)
         pipeline.land("1", "landed", records(messages("landed")))

@@ -103,7 +103,7 @@ def _prune(pipeline: Pipeline, arguments: str) -> str:
 
 @pytest.fixture(scope="module")
 def outcome() -> Iterator[Outcome]:
-    with scratch_project(PROJECT) as folder:
+    with scratch_project(PROJECT, "interpreted") as folder:
         pipeline = Pipeline(folder, {"t": 1})
         _land(pipeline, OLD)
         pipeline.dbt("run", "--quiet", "--select", "+table_schemas")

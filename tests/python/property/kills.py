@@ -191,6 +191,7 @@ def differences(
         _PROJECT,
         runs=runs,
         before_run=before_run,
+        target="interpreted",
         console=Console(file=report, width=120),
     )
     return "" if is_equal else f"{delivery.settings}\n{report.getvalue()}"

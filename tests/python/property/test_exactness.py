@@ -130,6 +130,7 @@ def assert_equal(
         PROJECT,
         runs=runs,
         before_run=before_run,
+        target="interpreted",
         console=Console(file=report, width=120),
     )
 
