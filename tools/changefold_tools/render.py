@@ -770,7 +770,10 @@ def table_rows(tables: list[TableModels]) -> dict[str, str]:
                             "`_cdc_conversion_failures`. Zero dates are such values."
                         ),
                         "arguments": {"conditions": ["conversion_failures = 0"]},
-                        "config": {"severity": "warn"},
+                        "config": {
+                            "severity": "warn",
+                            "meta": {"is_deterministic": True},
+                        },
                     }
                 }
             ],

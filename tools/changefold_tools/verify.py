@@ -263,7 +263,7 @@ def scratch_project(project: Path, target: str = "local") -> Iterator[Path]:
         for entry in ("macros", "python_udfs", "seeds", "profiles"):
             os.symlink(project / entry, copy / entry)
         os.symlink(project / "profiles" / "profiles.yml", copy / "profiles.yml")
-        for entry in ("staging", "changes", "docs"):
+        for entry in ("staging", "changes", "sources", "docs"):
             # dbt unit tests name the sample topic, which is not there.
             shutil.copytree(
                 project / "models" / entry,

@@ -10,6 +10,8 @@
 #}
 {% test history_is_consistent(model, key_columns) %}
 
+    {{ config(meta={'is_deterministic': true}) }}
+
     {%- set keys = [] -%}
     {%- for column in key_columns -%}{%- do keys.append(changefold.quoted(column)) -%}{%- endfor %}
 

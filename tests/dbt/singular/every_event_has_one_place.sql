@@ -1,3 +1,4 @@
+-- `pruned_rows` reads it. depends_on: {{ source('retention', 'pruned_messages') }}
 with
 
 balance as (

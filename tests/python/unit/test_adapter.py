@@ -10,6 +10,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.sparksession.connections import SparkSessionCredentials, literal
 from dbt.adapters.sparksession.errors import explain
+from dbt.adapters.sparksession.passed_tests import digest_of_code, is_deterministic
 from dbt.adapters.sparksession.session import (
     cached_jars,
     check_java,
@@ -124,3 +125,39 @@ def test_a_setting_of_the_profile_has_the_last_word() -> None:
     assert settings["spark.sql.session.timeZone"] == "Europe/Berlin"
     assert settings["spark.sql.catalog.lake"] == "Catalog"
     assert settings["spark.sql.catalog.lake.uri"] == "jdbc:sqlite:s3://bucket/w/c.db"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select current_timestamp()",
+        "select now() as x",
+        "select CURRENT_DATE",
+        "select unix_timestamp ( )",
+        "select rand(), uuid()",
+        "select * from t tablesample (1 rows)",
+    ],
+)
+def test_the_clock_and_chance_are_not_deterministic(sql: str) -> None:
+    assert not is_deterministic(sql)
+
+
+@pytest.mark.parametrize(
+    "sql", ["select unix_timestamp(at), known, snow, brand from t", "select 1"]
+)
+def test_other_sql_is_deterministic(sql: str) -> None:
+    assert is_deterministic(sql)
+
+
+def test_the_digest_of_a_package_changes_with_any_of_its_files(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    package = tmp_path / "with_functions"
+    (package / "inner").mkdir(parents=True)
+    for name in ("__init__.py", "register.py", "inner/deep.py"):
+        (package / name).touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    before = digest_of_code(["with_functions.register"])
+    assert digest_of_code(["with_functions.register"]) == before
+    (package / "inner" / "deep.py").write_text("x = 1\n")
+    assert digest_of_code(["with_functions.register"]) != before

@@ -12,7 +12,7 @@ from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.spark.impl import SCHEMA_NOT_FOUND_MESSAGES, SparkAdapter
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.sparksession import kafka, recordings
+from dbt.adapters.sparksession import kafka, passed_tests, recordings
 from dbt.adapters.sparksession.__version__ import version
 from dbt.adapters.sparksession.connections import (
     BUILD_LEASE,
@@ -42,8 +42,10 @@ class SparkSessionAdapter(SparkAdapter):
     def __init__(self, config: Any, mp_context: Any) -> None:  # dbt's own types
         """Keep the answers of `query_once` for the life of the process."""
         super().__init__(config, mp_context)
-        self._properties: dict[str, tuple[int, dict[str, str]]] = {}
+        self._properties: dict[tuple[str, bool], tuple[int, dict[str, str]]] = {}
         self._answers: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        self._digests_asked: dict[str, str] = {}
+        self._code: str | None = None
 
     @property
     def spark(self) -> SparkSession:
@@ -120,20 +122,28 @@ class SparkSessionAdapter(SparkAdapter):
         """Return the properties of a table; empty if there is none of that name.
 
         `current-snapshot-id`, which is another one after each write, is Iceberg's; a table
-        of Delta has its version there. Kept until a statement of this process may have written: models ask for the
-        same few tables again and again while they compile.
+        of Delta has its version there.
+        """
+        return self._kept_properties(relation, is_view=False)
+
+    def _kept_properties(
+        self, relation: BaseRelation, *, is_view: bool
+    ) -> dict[str, str]:
+        """Keep the properties until a statement of this process may have written.
+
+        Models and tests ask for the same few relations again and again.
         """
         name = f"{relation.schema}.{relation.identifier}"
         writes = WRITES.count
-        known = self._properties.get(name)
+        known = self._properties.get((name, is_view))
         if known is not None and known[0] == writes:
             return known[1]
-        table = self._loaded(relation, is_view=False)
-        properties = {} if table is None else dict(table.properties())
-        if table is not None and _is_delta(table):
-            version = table.initialSnapshot().version()
+        loaded = self._loaded(relation, is_view=is_view)
+        properties = {} if loaded is None else dict(loaded.properties())
+        if loaded is not None and _is_delta(loaded):
+            version = loaded.initialSnapshot().version()
             properties["current-snapshot-id"] = str(version)
-        self._properties[name] = (writes, properties)
+        self._properties[name, is_view] = (writes, properties)
         return properties
 
     @available
@@ -155,8 +165,7 @@ class SparkSessionAdapter(SparkAdapter):
         """Return the properties of a view; empty if there is none of that name."""
         # To Spark's own catalog, which Delta stands on, a view is a table.
         is_view = self.config.credentials.file_format != "delta"
-        view = self._loaded(relation, is_view=is_view)
-        return {} if view is None else dict(view.properties())
+        return self._kept_properties(relation, is_view=is_view)
 
     @available
     def literals(self, row: Any) -> list[str]:  # a row of a seed
@@ -251,6 +260,38 @@ class SparkSessionAdapter(SparkAdapter):
             _, table = self.execute(sql, fetch=True)
             self._answers[key] = [dict(row) for row in table.rows]
         return self._answers[key]
+
+    @available
+    def digest_of_functions(self) -> str:
+        """Return a text that changes with the code of the registered functions."""
+        if self._code is None:
+            self._code = passed_tests.digest_of_code(self.config.credentials.functions)
+        return self._code
+
+    @available
+    def is_deterministic(self, sql: str) -> bool:
+        """Tell whether SQL names no function of the clock, of chance or of the plan."""
+        return passed_tests.is_deterministic(sql)
+
+    @available
+    def test_is_asked(self, unique_id: str, digest: str) -> None:
+        """Keep what the outcome of a test depends on, from before it is asked."""
+        self._digests_asked[unique_id] = digest
+
+    @available
+    def digest_asked(self, unique_id: str) -> str | None:
+        """Return what `test_is_asked` was told, or None."""
+        return self._digests_asked.get(unique_id)
+
+    @available
+    def data_test_passed(self) -> tuple[AdapterResponse, Any]:  # a table of agate
+        """Return what dbt takes for the answer to a data test without failures."""
+        return passed_tests.data_test_passed()
+
+    @available
+    def unit_test_passed(self) -> tuple[AdapterResponse, Any]:  # a table of agate
+        """Return what dbt takes for the answer to a unit test without differences."""
+        return passed_tests.unit_test_passed()
 
     @available
     def call_python(self, function: str, *args: Any) -> Any:  # of any function
