@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+import yaml
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.sparksession.connections import SparkSessionCredentials, literal
@@ -14,9 +15,12 @@ from dbt.adapters.sparksession.passed_tests import digest_of_code, is_determinis
 from dbt.adapters.sparksession.session import (
     cached_jars,
     check_java,
+    check_packages,
     check_warehouse,
     java_version,
 )
+
+PROJECT = Path(__file__).parents[3]
 
 
 def _java(folder: Path, version: str) -> Path:
@@ -76,6 +80,23 @@ def test_jars_come_from_the_cache_only_if_all_are_there(
     (jars / "org.one_first-1.0.jar").touch()
     assert cached_jars(["org.one:first:1.0"]) == [str(jars / "org.one_first-1.0.jar")]
     assert cached_jars(["org.one:first:1.0", "org.two:second:2.0"]) is None
+
+
+def test_a_package_that_is_excluded_stops_the_start() -> None:
+    excludes = "org.apache.hadoop:*, org.one:fir*"
+    check_packages(["org.two:first:1.0"], excludes)
+    with pytest.raises(
+        DbtRuntimeError, match=r"`org\.one:fir\*` .* `org\.one:first:1\.0`"
+    ):
+        check_packages(["org.two:first:1.0", "org.one:first:1.0"], excludes)
+
+
+def test_no_target_of_the_profile_excludes_its_packages() -> None:
+    profile = yaml.safe_load((PROJECT / "profiles" / "profiles.yml").read_text())
+    for target in profile["changefold"]["outputs"].values():
+        check_packages(
+            target["packages"], target["spark_config"]["spark.jars.excludes"]
+        )
 
 
 def test_a_locked_catalog_is_explained_in_a_sentence() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import importlib
 import os
 import re
@@ -115,7 +116,7 @@ def cached_jars(packages: list[str]) -> list[str] | None:
     """Return the jars of Maven coordinates from Ivy's cache, or None if one lacks.
 
     Spark resolves ``spark.jars.packages`` at each start, which takes two seconds and
-    the network. Both coordinates of this project are jars without dependencies, so
+    the network. The coordinates of this project's profile are all the jars that it needs, so
     once they are in the cache the files themselves serve.
     """
     jars = []
@@ -127,6 +128,26 @@ def cached_jars(packages: list[str]) -> list[str] | None:
             return None
         jars.append(str(found[-1]))
     return jars
+
+
+def check_packages(packages: list[str], excludes: str) -> None:
+    """Stop if a package would be left out: Spark starts without it and says nothing.
+
+    Args:
+        packages: Maven coordinates.
+        excludes: The setting ``spark.jars.excludes``, which Ivy applies to these as well.
+
+    Raises:
+        DbtRuntimeError: If a pattern matches one of the packages.
+    """
+    for pattern in filter(None, (text.strip() for text in excludes.split(","))):
+        for package in packages:
+            if fnmatch.fnmatchcase(package.rpartition(":")[0], pattern):
+                raise DbtRuntimeError(
+                    f"profiles.yml: `{pattern}` in `spark.jars.excludes` leaves out "
+                    f"`{package}`, which `packages` names. Exclude what the packages "
+                    "need and Spark has, not the packages themselves."
+                )
 
 
 @contextmanager
@@ -189,6 +210,7 @@ def _build(credentials: SparkSessionCredentials, log: Path) -> SparkSession:
     if jars is not None:
         settings["spark.driver.extraClassPath"] = os.pathsep.join(jars)
     elif credentials.packages:
+        check_packages(credentials.packages, settings.get("spark.jars.excludes", ""))
         settings["spark.jars.packages"] = ",".join(credentials.packages)
     log4j = log.with_name("log4j2.properties")
     log4j.write_text(
