@@ -89,12 +89,12 @@ def outcome() -> Iterator[Outcome]:
         pipeline.land("1", "topic", records)
         builds = {"first": _build(pipeline)}
         builds["nothing"] = _build(pipeline)
+        manifest = json.loads((folder / "target" / "manifest.json").read_text())
         builds["dbt test"] = _build(pipeline, "test", "--quiet")
         mart.write_text("select 2 as x")
         builds["another view"] = _build(pipeline)
         pipeline.rows("insert into verify.change_log select * from verify.change_log")
         builds["rows of a table twice"] = _build(pipeline)
-        manifest = json.loads((folder / "target" / "manifest.json").read_text())
         yield Outcome(builds, manifest)
 
 
