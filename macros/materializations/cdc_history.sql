@@ -14,10 +14,20 @@
     {%- if state.is_increment and not state.has_unapplied -%}
         {%- do changefold._skipped('nothing new') -%}
     {%- else -%}
+        {%- set applied = {
+            'changefold.batch_id': cut.get('batch_id', 0),
+            'changefold.cut_sequence': cut.get('cut_sequence') or '',
+            'changefold.last_sequence': changefold.last_sequence_of_table(),
+            'changefold.shape': state.shape,
+        } -%}
         {%- if state.is_increment -%}
             {%- call statement('main') -%}
                 {{ changefold.merge_versions(relation, compiled_code) }}
             {%- endcall -%}
+            {%- do run_query(
+                'alter table ' ~ relation ~ ' set tblproperties ('
+                ~ changefold.property_list(applied.items()) ~ ')'
+            ) -%}
         {%- else -%}
             {%- if state.exists -%}
                 {{ log('Rebuilding ' ~ relation ~ ': its model or the DDL of its table has changed, or a change came late, from before a DDL', info=True) }}
@@ -26,15 +36,9 @@
                 {%- do adapter.drop_relation(existing) -%}
             {%- endif -%}
             {%- call statement('main') -%}
-                {{ create_table_as(False, relation, compiled_code) }}
+                {{ changefold.create_table_with(relation, compiled_code, applied) }}
             {%- endcall -%}
         {%- endif -%}
-        {%- do changefold.set_table_properties(relation, {
-            'changefold.batch_id': cut.get('batch_id', 0),
-            'changefold.cut_sequence': cut.get('cut_sequence') or '',
-            'changefold.last_sequence': changefold.last_sequence_of_table(),
-            'changefold.shape': state.shape,
-        }) -%}
     {%- endif -%}
     {{ run_hooks(post_hooks) }}
     {{ return({'relations': [relation]}) }}

@@ -20,25 +20,49 @@
             {%- do adapter.drop_relation(existing) -%}
         {%- endif -%}
         {%- call statement('main') -%}
-            {{ create_table_as(False, relation, compiled_code) }}
+            {{ changefold.create_table_with(relation, compiled_code, {
+                'changefold.inputs': inputs, 'changefold.filters': changefold.filters_digest(),
+            }) }}
         {%- endcall -%}
-        {%- do changefold.set_table_properties(relation, {
-            'changefold.inputs': inputs, 'changefold.filters': changefold.filters_digest(),
-        }) -%}
     {%- endif -%}
     {{ run_hooks(post_hooks) }}
     {{ return({'relations': [relation]}) }}
 {% endmaterialization %}
 
 
-{# Sets properties of a table in one statement. #}
-{% macro set_table_properties(relation, properties) %}
-    {%- set pairs = [] -%}
-    {%- for key, value in properties.items() -%}
-        {%- do pairs.append(sql_text(key) ~ ' = ' ~ sql_text(value)) -%}
+{#
+    The statement that writes a table anew, and in the same commit some of its properties.
+
+    Arguments:
+        relation: the table.
+        sql: a `select` of its rows.
+        properties: name -> value, beside the `tblproperties` of the model.
+
+    Returns:
+        A `create or replace table`, with the clauses that dbt-spark gives one.
+#}
+{% macro create_table_with(relation, sql, properties) -%}
+    {%- set is_enforced = config.get('contract').enforced -%}
+    create or replace table {{ relation }}
+    {{ get_assert_columns_equivalent(sql) if is_enforced }}
+    {{ file_format_clause() }}
+    {{ options_clause() }}
+    tblproperties ({{ changefold.property_list((config.get('tblproperties') or {}) | items | list + properties.items() | list) }})
+    {{ partition_cols(label='partitioned by') }}
+    {{ clustered_cols(label='clustered by') }}
+    {{ location_clause() }}
+    {{ comment_clause() }}
+    as
+    {{ get_select_subquery(sql) if is_enforced else sql }}
+{%- endmacro %}
+
+
+{# Pairs of name and value as SQL, between the parentheses of `tblproperties`. #}
+{% macro property_list(pairs) -%}
+    {%- for key, value in pairs -%}
+        {{ sql_text(key) }} = {{ sql_text(value) }}{{ ', ' if not loop.last }}
     {%- endfor -%}
-    {%- do run_query('alter table ' ~ relation ~ ' set tblproperties (' ~ pairs | join(', ') ~ ')') -%}
-{% endmacro %}
+{%- endmacro %}
 
 
 {# Ends a materialization that has nothing to do. #}
