@@ -7,7 +7,7 @@ export DBT_SEND_ANONYMOUS_USAGE_STATS = false
 .DEFAULT_GOAL := help
 .PHONY: help setup demo demo-kafka build models models-check docs test unit property property-long \
         golden test-kafka test-package test-cluster test-delta \
-        lint format types verify chaos fuzz bench bench-parse bench-memory bench-models clean
+        lint format types verify chaos fuzz bench bench-parse bench-memory bench-models bench-tables profile clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -109,6 +109,15 @@ bench-parse: setup ## Rate of the parsing functions against native from_json; ON
 
 bench-memory: setup ## Driver memory of a load against one of ten times the size
 	$(BIN)/python benchmarks/memory.py
+
+# make bench-tables [TABLES="6 50 500"]
+bench-tables: setup ## Seconds of builds by the number of source tables
+	$(BIN)/python benchmarks/table_counts.py --tables $(or $(TABLES),6 50 500)
+
+# make profile [MESSAGES=n] [SVG=file]
+profile: setup ## Where the time of a build goes, by node and by what Spark's tasks did
+	$(BIN)/python benchmarks/build_profile.py --messages $(or $(MESSAGES),200000) \
+		$(if $(SVG),--svg "$(SVG)")
 
 bench-models: setup ## Jobs, shuffles, rows and files of each model, load and increments
 	$(BIN)/python benchmarks/model_costs.py

@@ -2,7 +2,8 @@
 
 Each contestant is a script in `contestants/`, run as a process of its own: a full load of a
 seeded topic, then one percent more. They take turns; the figures are medians. Start-up
-(sessions, models) is told apart from work.
+(sessions, models) is told apart from work; that messages come to where they are read
+counts for nobody.
 """
 
 from __future__ import annotations
@@ -62,6 +63,9 @@ class Contestant(Protocol):
     def start(self, paths: Paths) -> None:
         """Get ready."""
 
+    def land(self, messages: str) -> None:
+        """Put messages where it reads them, unless that is the file itself."""
+
     def load(self, paths: Paths) -> None:
         """Build the tables from the full load."""
 
@@ -78,6 +82,8 @@ def contestant(taking_part: Contestant) -> None:
     paths = _paths(topic, work)
     seconds = {}
     for name in STEPS:
+        if name != "start":
+            taking_part.land(getattr(paths, name))
         begin = time.monotonic()
         getattr(taking_part, name)(paths)
         seconds[name] = time.monotonic() - begin

@@ -1,4 +1,4 @@
-"""This project: `dbt run` on a topic of recorded files."""
+"""This project: `dbt run` on a raw table that another tool fills."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ from contest import Paths, contestant
 
 PROJECT = Path(__file__).parents[2]
 _SCHEMA = "verify"
+_RAW = "landing.kafka_bench"
+_MESSAGES = (
+    "select topic, partition, offset, timestamp_millis(timestamp) as timestamp, key, value"
+    " from parquet.`{path}`"
+)
 
 
 class Changefold:
@@ -24,36 +29,43 @@ class Changefold:
         """
         self._scratch = scratch_project(PROJECT)
         self._project = self._scratch.__enter__()
-        messages = self._project / "messages"
-        messages.mkdir()
-        topics = [
-            {
-                "name": "bench",
-                "protocol": "ticdc_canal_json",
-                "files": [str(messages)],
-                "partitions": 3,
-            }
-        ]
-        declare_topics(self._project, topics)
-        self._messages = messages
-        shutil.copy(paths.first, messages / "first.parquet")
+        declare_topics(
+            self._project,
+            [
+                {
+                    "name": "bench",
+                    "protocol": "ticdc_canal_json",
+                    "table": _RAW,
+                    "partitions": 3,
+                }
+            ],
+        )
+        run_dbt(["run-operation", "open_session", "--quiet"], self._project)
+        spark = spark_session()
+        spark.sql("create schema landing")
+        spark.sql(
+            f"create table {_RAW} using iceberg partitioned by (partition) tblproperties"
+            " ('write.distribution-mode' = 'none', 'write.spark.fanout.enabled' = 'true')"
+            f" as {_MESSAGES.format(path=paths.first)}"
+        )
         self._run("+table_schemas")
         update_models(self._project, _SCHEMA, check=False)
         shutil.rmtree(self._project / "target")
-        spark = spark_session()
         for row in spark.sql(f"show tables in {_SCHEMA}").collect():
             if row.tableName not in {"mysql_types", "connect_types"}:
                 spark.sql(f"drop table {_SCHEMA}.{row.tableName} purge")
-        (messages / "first.parquet").unlink()
+        spark.sql(f"delete from {_RAW}")
+
+    def land(self, messages: str) -> None:
+        """Fill the raw table."""
+        spark_session().sql(f"insert into {_RAW} {_MESSAGES.format(path=messages)}")
 
     def load(self, paths: Paths) -> None:
         """Build with the whole topic."""
-        shutil.copy(paths.load, self._messages / "load.parquet")
         self._run()
 
     def batch(self, paths: Paths) -> None:
         """Build with what is new."""
-        shutil.copy(paths.batch, self._messages / "batch.parquet")
         self._run()
 
     def export(self, paths: Paths) -> None:

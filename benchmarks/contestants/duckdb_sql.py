@@ -47,6 +47,9 @@ class DuckDb:
         self._db = duckdb.connect(str(paths.work / "contest.db"))
         self._db.execute("set timezone = 'UTC'; set threads = 2")
 
+    def land(self, messages: str) -> None:
+        """Nothing: it reads the file."""
+
     def load(self, paths: Paths) -> None:
         """Read the whole topic."""
         self._db.execute(

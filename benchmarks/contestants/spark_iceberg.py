@@ -117,6 +117,9 @@ class SparkIceberg:
         self.spark.sql("create namespace if not exists contest")
         self.spark.sql("use contest")
 
+    def land(self, messages: str) -> None:
+        """Nothing: it reads the file."""
+
     def load(self, paths: Paths) -> None:
         """Read the whole topic."""
         properties = "tblproperties ('write.merge.mode' = 'merge-on-read')"
