@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(
     reason="There is no PostgreSQL: Debian has it in the package postgresql.",
 )
 
-RECORDED: Final = PROJECT / "tests" / "golden" / "ticdc" / "ddl"
+RECORDED: Final = PROJECT / "tests" / "golden" / "ticdc" / "midstream"
 
 
 @pytest.fixture(scope="module")

@@ -14,26 +14,29 @@ from changefold_tools.verify import Recording, verify
 PROJECT: Final = Path(__file__).parents[3]
 GOLDEN: Final = PROJECT / "tests" / "golden"
 BUILDS: Final = [
-    ("ticdc/types", "canal_json_tidb", 1),
-    ("ticdc/ddl", "canal_json_tidb", 2),
-    ("ticdc/midstream", "simple_json", 1),
-    ("connectors/sqlserver_types", "messages.schemas_false", 1),
-    ("connectors/postgresql_interrupted", "messages.schemas_true", 2),
+    ("ticdc/types", "canal_json_tidb", 1, "local"),
+    ("ticdc/ddl", "canal_json_tidb", 2, "local"),
+    ("ticdc/midstream", "simple_json", 1, "interpreted"),
+    ("connectors/sqlserver_types", "messages.schemas_false", 1, "interpreted"),
+    ("connectors/postgresql_interrupted", "messages.schemas_true", 2, "interpreted"),
 ]
-"""Scenario, variant, and into how many increments its messages are split.
+"""Scenario, variant, into how many increments its messages are split, and the target.
 
-The shop is built by `test_package` at once and by `test_kafka` in steps, `ticdc/ddl` as Avro
-by `tests/cluster`.
+The shop is built by `test_package` at once and by `test_kafka` in steps, `ticdc/midstream` as
+Avro by `tests/cluster`, `ticdc/ddl` with tables of Delta by `tests/delta`.
 """
 
 
-@pytest.mark.parametrize(("scenario", "variant", "runs"), BUILDS)
-def test_tables_equal_the_source(scenario: str, variant: str, runs: int) -> None:
+@pytest.mark.parametrize(("scenario", "variant", "runs", "target"), BUILDS)
+def test_tables_equal_the_source(
+    scenario: str, variant: str, runs: int, target: str
+) -> None:
     report = io.StringIO()
     is_equal = verify(
         Recording(GOLDEN / scenario, variant),
         PROJECT,
         runs=runs,
+        target=target,
         console=Console(file=report, width=120),
     )
     assert is_equal, report.getvalue()

@@ -74,7 +74,7 @@ class Outcome:
 
 @pytest.fixture(scope="module")
 def outcome() -> Iterator[Outcome]:
-    with scratch_project(PROJECT) as folder:
+    with scratch_project(PROJECT, "interpreted") as folder:
         pipeline = Pipeline(folder, {"shop": 1})
         messages = [
             ddl("CREATE TABLE `t` (`id` INT PRIMARY KEY,`v` INT)", 100),
@@ -111,10 +111,10 @@ def outcome() -> Iterator[Outcome]:
 def _declare_secrets(path: Path) -> None:
     """Write a profile with secrets in all kinds of settings."""
     profile = yaml.safe_load(path.read_text(encoding="utf-8"))
-    local = profile["changefold"]["outputs"]["local"]
-    local["catalog_properties"] |= {"credential": f"id:{TEMPLATE}"}
+    target = profile["changefold"]["outputs"]["interpreted"]
+    target["catalog_properties"] |= {"credential": f"id:{TEMPLATE}"}
     other = "spark.sql.catalog.other"
-    local["spark_config"] |= {
+    target["spark_config"] |= {
         "spark.hadoop.a.secret.key": TEMPLATE,
         other: "org.apache.iceberg.spark.SparkCatalog",
         f"{other}.type": "jdbc",
