@@ -98,9 +98,11 @@ chaos: setup ## Kill builds at random moments; SEEDS=n, 30 by default
 fuzz: setup ## Decode 20,000 damaged messages of all protocols; MESSAGES=n SEED=n
 	$(BIN)/changefold fuzz --messages $(or $(MESSAGES),20000) --seed $(or $(SEED),1)
 
-# make bench [MESSAGES=n] [RUNS=n]
+# make bench [MESSAGES="400000 2000000"] [RUNS=n] [MORE_COLUMNS=90]
 bench: setup ## This project beside hand-written Spark and DuckDB, same messages, equal rows
-	$(BIN)/python benchmarks/contest.py --messages $(or $(MESSAGES),400000) --runs $(or $(RUNS),3)
+	$(BIN)/python benchmarks/contest.py --messages $(or $(MESSAGES),400000 2000000) \
+		--runs $(or $(RUNS),3) --more-columns $(or $(MORE_COLUMNS),0) \
+		--write docs/performance.md
 
 # make bench-parse [ONLY=debezium] [MESSAGES=n] [RUNS=n]
 bench-parse: setup ## Rate of the parsing functions against native from_json; ONLY=contest

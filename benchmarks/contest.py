@@ -9,8 +9,10 @@ counts for nobody.
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -20,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -36,6 +39,24 @@ CONTESTANTS: Final = {
 
 STEPS: Final = ("start", "load", "batch")
 
+FIGURES: Final = {
+    "start": ".1f",
+    "load": ".1f",
+    "batch": ".1f",
+    "peak memory, MB": ",.0f",
+    "written, MB": ",.0f",
+}
+"""What is measured of each contestant, steps in seconds, and how it is shown."""
+
+_FIRST: Final = 10_000
+"""Messages that a contestant sees before the full load."""
+
+_CHUNK: Final = 50_000
+"""Messages written at once."""
+
+Taken = dict[str, list[dict[str, float]]]
+"""Contestant -> its figures, run by run."""
+
 
 @dataclass(frozen=True)
 class Paths:
@@ -48,6 +69,7 @@ class Paths:
         batch: Those that come after it.
         history: Where the history has to be in the end: a file or a folder of Parquet,
             with the table's columns, from_ts and to_ts.
+        columns: The table's columns, with their MySQL types.
     """
 
     work: Path
@@ -55,6 +77,7 @@ class Paths:
     load: str
     batch: str
     history: str
+    columns: dict[str, str]
 
 
 class Contestant(Protocol):
@@ -95,49 +118,116 @@ def _paths(topic: Path, work: Path) -> Paths:
     first, load, batch = (
         str(topic / f"{part}.parquet") for part in ("first", "load", "batch")
     )
-    return Paths(work, first, load, batch, str(work / "history.parquet"))
+    columns = json.loads((topic / "columns.json").read_text())
+    return Paths(work, first, load, batch, _history(work), columns)
+
+
+def _history(work: Path) -> str:
+    return str(work / "history.parquet")
 
 
 def main() -> int:
     """Let all take part in turns; return 1 if their rows differ."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--messages", type=int, default=400_000)
+    parser.add_argument("--messages", type=int, nargs="+", default=[400_000])
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument(
+        "--more-columns", type=int, default=0, help="beside the table's ten"
+    )
+    parser.add_argument(
+        "--write", type=Path, help="a document with places for these tables"
+    )
     options = parser.parse_args()
-    results: dict[str, list[dict[str, float]]] = {name: [] for name in CONTESTANTS}
+    results: dict[int, Taken] = {
+        count: {name: [] for name in CONTESTANTS} for count in options.messages
+    }
+    different = set()
     with tempfile.TemporaryDirectory(prefix="changefold-contest-") as folder:
-        topic = Path(folder) / "topic"
-        topic.mkdir()
-        _write_topic(topic, options.messages)
-        histories = {}
-        for run in range(options.runs):
-            for name, script in CONTESTANTS.items():
-                work = Path(folder) / f"{script}_{run}"
-                work.mkdir()
-                results[name].append(_take_part(script, topic, work))
-                histories[name] = _rows(str(work / "history.parquet"))
-    Console(width=120).print(_table(results, options))
-    different = [
-        name for name, rows in histories.items() if rows != histories["changefold"]
-    ]
-    Console().print(
-        f"The histories differ: {different}"
+        for count in options.messages:
+            topic = Path(folder) / f"{count}"
+            topic.mkdir()
+            _write_topic(topic, count, options.more_columns)
+        for _ in range(options.runs):
+            for count, taken in results.items():
+                with tempfile.TemporaryDirectory(dir=folder) as run:
+                    different |= _take_turns(
+                        Path(folder) / f"{count}", Path(run), taken
+                    )
+    console = Console(width=200)
+    for count, taken in results.items():
+        name = f"contest: {count:,} messages, {options.more_columns + 10} columns"
+        table = _table(taken)
+        console.print(f"{name}, {options.runs} run(s), seconds", table, sep="\n\n")
+        if options.write:
+            _put(options.write, name, table)
+    for line in _growth(results):
+        console.print(line)
+    console.print(
+        f"The histories differ: {sorted(different)}"
         if different
         else "All histories are equal."
     )
     return int(bool(different))
 
 
-def _write_topic(folder: Path, count: int) -> None:
+def _take_turns(topic: Path, folder: Path, taken: Taken) -> set[str]:
+    """Let each take part once; return those whose rows are not those of the first."""
+    first = folder / next(iter(CONTESTANTS.values()))
+    different = set()
+    for name, script in CONTESTANTS.items():
+        work = folder / script
+        work.mkdir()
+        taken[name].append(_take_part(script, topic, work))
+        if _different_rows(_history(first), _history(work)):
+            different.add(name)
+    return different
+
+
+def _write_topic(folder: Path, count: int, more_columns: int) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     import topic
 
-    total = count + count // 100
+    types = {name: kind for name, (kind, _) in topic.columns(more_columns).items()}
+    (folder / "columns.json").write_text(json.dumps(types))
+    schema = pa.schema(
+        {
+            "topic": pa.string(),
+            "partition": pa.int32(),
+            "offset": pa.int64(),
+            "timestamp": pa.int64(),
+            "key": pa.binary(),
+            "value": pa.binary(),
+        }
+    )
+    whole = folder / "whole.parquet"
+    with pq.ParquetWriter(whole, schema) as writer:
+        for records in _chunks(topic.messages(count + count // 100, more=more_columns)):
+            writer.write_table(pa.Table.from_pylist(records, schema=schema))
+    file = pq.ParquetFile(whole)
+    left = file.metadata.num_rows * 100 // 101
+    load, batch = (
+        pq.ParquetWriter(folder / f"{name}.parquet", schema)
+        for name in ("load", "batch")
+    )
+    with load, batch:
+        for number in range(file.num_row_groups):
+            table = file.read_row_group(number)
+            if not number:
+                pq.write_table(table.slice(0, _FIRST), folder / "first.parquet")
+            load.write_table(table.slice(0, left))
+            batch.write_table(table.slice(left))
+            left = max(0, left - table.num_rows)
+    whole.unlink()
+
+
+def _chunks(messages: Iterator[tuple[int, str]]) -> Iterator[list[dict[str, Any]]]:
+    import topic
+
     offsets = [0] * topic.PARTITIONS
     records: list[dict[str, Any]] = []
-    for partition, value in topic.messages(total):
+    for partition, value in messages:
         records.append(
             {
                 "topic": "bench",
@@ -149,83 +239,105 @@ def _write_topic(folder: Path, count: int) -> None:
             }
         )
         offsets[partition] += 1
-    schema = pa.schema(
-        {
-            "topic": pa.string(),
-            "partition": pa.int32(),
-            "offset": pa.int64(),
-            "timestamp": pa.int64(),
-            "key": pa.binary(),
-            "value": pa.binary(),
-        }
-    )
-    cut = len(records) * count // total
-    for name, part in (
-        ("first", records[:10_000]),
-        ("load", records[:cut]),
-        ("batch", records[cut:]),
-    ):
-        table = pa.Table.from_pylist(part, schema=schema)
-        pq.write_table(table, folder / f"{name}.parquet")
+        if len(records) == _CHUNK:
+            yield records
+            records = []
+    yield records
 
 
 def _take_part(script: str, topic: Path, work: Path) -> dict[str, float]:
-    done = subprocess.run(  # noqa: S603 # a script of this folder
+    from process_needs import ProcessNeeds
+
+    process = subprocess.Popen(  # noqa: S603 # a script of this folder
         [sys.executable, str(FOLDER / "contestants" / f"{script}.py"), topic, work],
         env=os.environ
         | {"PYTHONPATH": os.pathsep.join([str(FOLDER), *filter(None, sys.path)])},
         cwd=work,
         stdout=subprocess.PIPE,
         text=True,
-        check=True,
     )
-    seconds: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return seconds
+    with ProcessNeeds(process.pid) as needs:
+        said, _ = process.communicate()
+    if process.returncode:
+        raise SystemExit(f"{script} ended with {process.returncode}.")
+    seconds: dict[str, float] = json.loads(said.splitlines()[-1])
+    return seconds | {
+        "peak memory, MB": needs.peak_of_all,
+        "written, MB": needs.written,
+    }
 
 
-def _rows(history: str) -> list[tuple[Any, ...]]:
+def _different_rows(history: str, other: str) -> int:
     import duckdb
 
-    pattern = f"{history}/*.parquet" if Path(history).is_dir() else history
-    columns = (
-        "id, customer_id, status, total, currency, note, created_at::timestamp,"
-        " updated_at::timestamp, quantity, weight, from_ts, to_ts"
-    )
     with duckdb.connect() as db:
         db.execute("set timezone = 'UTC'")
-        found: list[tuple[Any, ...]] = db.execute(
-            f"select {columns} from read_parquet('{pattern}') order by id, from_ts"
+        for name, path in {"a": history, "b": other}.items():
+            pattern = f"{path}/*.parquet" if Path(path).is_dir() else path
+            described = db.sql(f"describe select * from read_parquet('{pattern}')")
+            columns = [
+                f"{column}::timestamp as {column}" if "TIME" in kind else column
+                for column, kind, *_ in described.fetchall()
+            ]
+            db.execute(
+                f"create view {name} as select {', '.join(sorted(columns))}"
+                f" from read_parquet('{pattern}')"
+            )
+        [found] = db.sql(
+            "select count(*) from ((from a except all from b)"
+            " union all (from b except all from a))"
         ).fetchall()
-    return found
+    count: int = found[0]
+    return count
 
 
-def _table(
-    results: dict[str, list[dict[str, float]]], options: argparse.Namespace
-) -> Table:
-    table = Table(
-        title=f"{options.messages:,} changes, then 1 %, {options.runs} run(s), seconds"
-    )
-    for heading in ("contestant", *STEPS, "load / ours", "batch / ours"):
+def _median(runs: list[dict[str, float]], figure: str) -> float:
+    return statistics.median(run[figure] for run in runs)
+
+
+def _table(taken: Taken) -> Table:
+    table = Table(box=box.MARKDOWN)
+    for heading in ("contestant", *FIGURES, "load / ours", "batch / ours"):
         table.add_column(heading, justify="right" if table.columns else "left")
-    for cells in _lines(results):
+    ours = next(iter(taken.values()))
+    for name, runs in taken.items():
+        cells = [name]
+        for figure, shown in FIGURES.items():
+            low, high = min(r[figure] for r in runs), max(r[figure] for r in runs)
+            cells.append(
+                f"{_median(runs, figure):{shown}} ({low:{shown}} to {high:{shown}})"
+            )
+        cells += [
+            f"{_median(runs, step) / _median(ours, step):.2f}"
+            for step in ("load", "batch")
+        ]
         table.add_row(*cells)
     return table
 
 
-def _lines(results: dict[str, list[dict[str, float]]]) -> Iterator[list[str]]:
-    def median(name: str, figure: str) -> float:
-        return statistics.median(run[figure] for run in results[name])
+def _put(document: Path, name: str, table: Table) -> None:
+    """Put a table into a document, if that has a place of its name."""
+    drawn = io.StringIO()
+    Console(file=drawn, width=200).print(table)
+    lines = "\n".join(line.strip() for line in drawn.getvalue().strip().splitlines())
+    text = document.read_text(encoding="utf-8")
+    place = re.compile(
+        f"(?<=<!-- {re.escape(name)} -->\n).*?(?=<!-- end -->)", re.DOTALL
+    )
+    document.write_text(place.sub(lambda _: f"{lines}\n", text), encoding="utf-8")
 
-    for name, runs in results.items():
-        cells = [name]
-        for figure in STEPS:
-            low, high = min(r[figure] for r in runs), max(r[figure] for r in runs)
-            cells.append(f"{median(name, figure):.1f} ({low:.1f} to {high:.1f})")
-        cells += [
-            f"{median(name, step) / median('changefold', step):.2f}"
+
+def _growth(results: dict[int, Taken]) -> Iterator[str]:
+    """Yield what each step takes of the largest size against the smallest."""
+    small, large = min(results), max(results)
+    if small == large:
+        return
+    for name in CONTESTANTS:
+        ratios = [
+            f"{step} {_median(results[large][name], step) / _median(results[small][name], step):.2f}"
             for step in ("load", "batch")
         ]
-        yield cells
+        yield f"{name}, {large:,} against {small:,}: {', '.join(ratios)}"
 
 
 if __name__ == "__main__":

@@ -9,8 +9,6 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
-import threading
-import time
 from pathlib import Path
 
 from rich.console import Console
@@ -19,6 +17,7 @@ import topic
 from changefold_tools.models import make_models
 from changefold_tools.session import run_dbt
 from changefold_tools.verify import declare_topics, scratch_project
+from process_needs import ProcessNeeds
 
 PROJECT = Path(__file__).parents[1]
 
@@ -43,52 +42,14 @@ def _build(messages: int) -> None:
         run_dbt(["run", "--quiet"], copy)
 
 
-def _resident_mb(pid: int) -> dict[str, float]:
-    """Resident memory by kind of process, of a process and those below it."""
-    listing = subprocess.run(
-        ["ps", "-e", "-o", "pid=,ppid=,rss=,comm="],  # noqa: S607  # ps is where it is
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    rows = [line.split(None, 3) for line in listing.splitlines()]
-    family = {pid}
-    for _ in rows:
-        family |= {int(row[0]) for row in rows if int(row[1]) in family}
-    sizes: dict[str, float] = {}
-    for row in rows:
-        if int(row[0]) in family:
-            kind = (
-                "java"
-                if "java" in row[3]
-                else "dbt"
-                if int(row[0]) == pid
-                else "workers"
-            )
-            sizes[kind] = sizes.get(kind, 0) + int(row[2]) / 1024
-    return sizes
-
-
 def _peak(messages: int) -> dict[str, float]:
     command = [sys.executable, __file__, "--build", str(messages)]
     child = subprocess.Popen(command)  # noqa: S603  # this file
-    peak: dict[str, float] = {}
-    done = threading.Event()
-
-    def watch() -> None:
-        while not done.is_set():
-            for kind, size in _resident_mb(child.pid).items():
-                peak[kind] = max(peak.get(kind, 0), size)
-            time.sleep(0.2)
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    code = child.wait()
-    done.set()
-    watcher.join()
+    with ProcessNeeds(child.pid) as needs:
+        code = child.wait()
     if code:
         raise SystemExit(f"The build of {messages} messages failed.")
-    return peak
+    return needs.peak
 
 
 def main() -> None:
@@ -110,7 +71,9 @@ def main() -> None:
             f"{large[kind]:,.0f} MB with ten times as many: "
             f"{large[kind] / small[kind]:.2f} x"
         )
-    if (large["dbt"] + large["java"]) > options.bound * (small["dbt"] + small["java"]):
+    if (large["main"] + large["java"]) > options.bound * (
+        small["main"] + small["java"]
+    ):
         raise SystemExit(f"The driver's peak grew by more than {options.bound} x.")
 
 

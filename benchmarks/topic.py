@@ -40,17 +40,45 @@ COLUMNS: Final = {
 }
 """Column -> MySQL type and JDBC code."""
 
-CREATE: Final = (
+_MORE_COLUMNS: Final = (("varchar", 12), ("decimal", 3), ("bigint", -5))
+"""What the other columns of a wide table are, in turns."""
+
+_CREATE: Final = (
     "CREATE TABLE `orders` (`id` BIGINT PRIMARY KEY,`customer_id` BIGINT NOT NULL,"
     "`status` VARCHAR(16) NOT NULL,`total` DECIMAL(14,2) NOT NULL,`currency` CHAR(3),"
     "`note` VARCHAR(400),`created_at` DATETIME NOT NULL,`updated_at` TIMESTAMP NOT NULL,"
-    "`quantity` INT,`weight` DOUBLE)"
+    "`quantity` INT,`weight` DOUBLE{more})"
 )
 
-_TYPES: Final = {name: kind for name, (kind, _) in COLUMNS.items()}
-_CODES: Final = {name: code for name, (_, code) in COLUMNS.items()}
+_DECLARED: Final = {
+    "varchar": "VARCHAR(100)",
+    "decimal": "DECIMAL(14,2)",
+    "bigint": "BIGINT",
+}
+
 _START_MS: Final = 1_700_000_000_000
 _AVRO_SCHEMA: Final = fastavro.parse_schema(SCHEMA)
+
+
+def columns(more: int = 0) -> dict[str, tuple[str, int]]:
+    """Return the table's columns with their MySQL types and JDBC codes.
+
+    Args:
+        more: Number of columns beside those of `COLUMNS`.
+    """
+    return COLUMNS | {
+        f"attribute_{number}": _MORE_COLUMNS[number % len(_MORE_COLUMNS)]
+        for number in range(more)
+    }
+
+
+def _create(types: dict[str, str]) -> str:
+    more = [
+        f",`{name}` {_DECLARED[kind]}"
+        for name, kind in types.items()
+        if name not in COLUMNS
+    ]
+    return _CREATE.format(more="".join(more))
 
 
 def _envelope(commit_ts: int, **fields: Any) -> dict[str, Any]:
@@ -72,9 +100,11 @@ def _envelope(commit_ts: int, **fields: Any) -> dict[str, Any]:
     return {**message, **fields}
 
 
-def _row(chance: random.Random, key: int, ms: int) -> dict[str, str | None]:
+def _row(
+    chance: random.Random, key: int, ms: int, types: dict[str, str]
+) -> dict[str, str | None]:
     second = ms // 1000 % 60
-    return {
+    row: dict[str, str | None] = {
         "id": str(key),
         "customer_id": str(chance.randrange(10**6)),
         "status": chance.choice(["new", "paid", "packed", "shipped", "returned"]),
@@ -86,19 +116,27 @@ def _row(chance: random.Random, key: int, ms: int) -> dict[str, str | None]:
         "quantity": str(chance.randrange(100)),
         "weight": str(round(chance.random() * 100, 6)),
     }
+    for name, kind in types.items():
+        if name not in row:
+            text = str(chance.randrange(10**9))
+            row[name] = f"{text}.50" if kind == "decimal" else text
+    return row
 
 
 def _dump(message: dict[str, Any]) -> str:
     return json.dumps(message, separators=(",", ":"))
 
 
-def messages(count: int, seed: int = 1) -> Iterator[tuple[int, str]]:
+def messages(count: int, seed: int = 1, more: int = 0) -> Iterator[tuple[int, str]]:
     """Yield about ``count`` messages as (partition, value).
 
     Args:
         count: Number of row changes, repeats not counted.
         seed: The same seed gives the same topic.
+        more: Number of columns beside those of `COLUMNS`.
     """
+    types = {name: kind for name, (kind, _) in columns(more).items()}
+    codes = {name: code for name, (_, code) in columns(more).items()}
     chance = random.Random(seed)  # noqa: S311  # test data
     rows: dict[int, dict[str, str | None]] = {}
     keys: list[int] = []
@@ -110,7 +148,7 @@ def messages(count: int, seed: int = 1) -> Iterator[tuple[int, str]]:
                 commit_ts,
                 isDdl=True,
                 type="CREATE",
-                sql=CREATE,
+                sql=_create(types),
                 _tidb={"commitTs": commit_ts},
             )
         ),
@@ -132,13 +170,13 @@ def messages(count: int, seed: int = 1) -> Iterator[tuple[int, str]]:
             event_type = (
                 "INSERT" if old is None else "DELETE" if draw > 0.9 else "UPDATE"
             )
-        data = old if event_type == "DELETE" and old else _row(chance, key, ms)
+        data = old if event_type == "DELETE" and old else _row(chance, key, ms, types)
         message = _envelope(
             commit_ts,
             pkNames=["id"],
             type=event_type,
-            sqlType=_CODES,
-            mysqlType=_TYPES,
+            sqlType=codes,
+            mysqlType=types,
             old=[old] if event_type == "UPDATE" else None,
             data=[data],
             _tidb={"commitTs": commit_ts},

@@ -5,19 +5,13 @@ Of late changes, DDLs, other types, quarantine and replays it knows nothing.
 
 from __future__ import annotations
 
+import json
+
 import duckdb
 
 from contest import Paths, contestant
 
-_MESSAGE = """{
-    "type": "VARCHAR",
-    "data": [{
-        "id": "BIGINT", "customer_id": "BIGINT", "status": "VARCHAR", "total": "DECIMAL(14,2)",
-        "currency": "VARCHAR", "note": "VARCHAR", "created_at": "TIMESTAMP",
-        "updated_at": "TIMESTAMP", "quantity": "INTEGER", "weight": "DOUBLE"
-    }],
-    "_tidb": {"commitTs": "BIGINT", "watermarkTs": "BIGINT"}
-}"""
+_TYPES = {"decimal": "decimal(14,2)", "datetime": "timestamp"}
 
 _CUT = """
 select min(watermark_ts) from (
@@ -52,12 +46,18 @@ class DuckDb:
 
     def load(self, paths: Paths) -> None:
         """Read the whole topic."""
+        types = {name: _TYPES.get(kind, kind) for name, kind in paths.columns.items()}
+        fields = ", ".join(f"{name} {kind}" for name, kind in types.items())
+        self._message = json.dumps(
+            {
+                "type": "varchar",
+                "data": [types],
+                "_tidb": {"commitTs": "bigint", "watermarkTs": "bigint"},
+            }
+        )
         self._db.execute(
             "create table log (partition int, message_offset bigint, type varchar,"
-            " commit_ts bigint, watermark_ts bigint, row struct(id bigint,"
-            " customer_id bigint, status varchar, total decimal(14,2), currency varchar,"
-            " note varchar, created_at timestamp, updated_at timestamp, quantity int,"
-            " weight double))"
+            f" commit_ts bigint, watermark_ts bigint, row struct({fields}))"
         )
         self._append(paths.load)
         self._db.execute(f"create macro cut() as ({_CUT})")
@@ -88,7 +88,7 @@ class DuckDb:
             ' message."_tidb"."commitTs", message."_tidb"."watermarkTs", message.data[1]'
             ' from (select partition, "offset", json_transform(decode(value), ?) as'
             f" message from read_parquet('{parquet}'))",
-            [_MESSAGE],
+            [self._message],
         )
 
 

@@ -15,18 +15,15 @@ from contest import Paths, contestant
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_COLUMNS = (
-    "id bigint, customer_id bigint, status string, total decimal(14,2), currency string,"
-    " note string, created_at timestamp, updated_at timestamp, quantity int, weight double"
-)
-_TEXTS = ", ".join(f"{part.split()[0]} string" for part in _COLUMNS.split(", "))
+_TYPES = {
+    "varchar": "string",
+    "char": "string",
+    "datetime": "timestamp",
+    "decimal": "decimal(14,2)",
+}
 _MESSAGE = (
-    f"type string, data array<struct<{_TEXTS.replace(' ', ': ').replace(',:', ',')}>>,"
+    "type string, data array<struct<{texts}>>,"
     " _tidb struct<commitTs: bigint, watermarkTs: bigint>"
-)
-_TYPED = ", ".join(
-    f"cast(message.data[0].{name} as {kind}) as {name}"
-    for name, kind in (part.split(" ", 1) for part in _COLUMNS.split(", "))
 )
 
 _APPEND = """
@@ -123,17 +120,26 @@ class SparkIceberg:
     def load(self, paths: Paths) -> None:
         """Read the whole topic."""
         properties = "tblproperties ('write.merge.mode' = 'merge-on-read')"
+        types = {name: _TYPES.get(kind, kind) for name, kind in paths.columns.items()}
+        columns = ", ".join(f"{name} {kind}" for name, kind in types.items())
+        fields = ", ".join(f"{name}: {kind}" for name, kind in types.items())
+        texts = ", ".join(f"{name}: string" for name in types)
+        self._message = _MESSAGE.format(texts=texts)
+        self._typed = ", ".join(
+            f"cast(message.data[0].{name} as {kind}) as {name}"
+            for name, kind in types.items()
+        )
         self.spark.sql(
             "create table log (partition int, offset bigint, type string, commit_ts bigint,"
-            f" watermark_ts bigint, row struct<{_COLUMNS.replace(' ', ': ').replace(',:', ',')}>)"
+            f" watermark_ts bigint, row struct<{fields}>)"
             " using iceberg"
         )
         self.spark.sql(
-            f"create table history ({_COLUMNS}, from_ts bigint, to_ts bigint)"
+            f"create table history ({columns}, from_ts bigint, to_ts bigint)"
             f" using iceberg {properties}"
         )
         self.spark.sql(
-            f"create table current ({_COLUMNS}, type string, commit_ts bigint)"
+            f"create table current ({columns}, type string, commit_ts bigint)"
             f" using iceberg {properties}"
         )
         self._apply(paths.load, 0)
@@ -147,7 +153,9 @@ class SparkIceberg:
         self.spark.table("history").coalesce(1).write.parquet(paths.history)
 
     def _apply(self, parquet: str, before: int) -> None:
-        self.spark.sql(_APPEND.format(typed=_TYPED, message=_MESSAGE, path=parquet))
+        self.spark.sql(
+            _APPEND.format(typed=self._typed, message=self._message, path=parquet)
+        )
         new = self.spark.sql(_NEW.format(before=before, cut=self._cut()))
         new.createOrReplaceTempView("new")
         self.spark.sql(_MERGE_HISTORY)
