@@ -13,7 +13,7 @@
     {{ run_hooks(pre_hooks) }}
     {%- set inputs = changefold.input_fingerprint() -%}
     {%- set known = adapter.table_properties(relation) -%}
-    {%- if not flags.FULL_REFRESH and known.get('changefold.inputs') == inputs -%}
+    {%- if inputs and not flags.FULL_REFRESH and known.get('changefold.inputs') == inputs -%}
         {%- do changefold._skipped('nothing new') -%}
     {%- else -%}
         {%- if existing is not none and existing.type == 'view' -%}
@@ -72,43 +72,18 @@
 
 
 {#
-    What a model is made from: the content of each table below it (views are looked
-    through) and its own code.
+    What a model is made from: its own code, the declared topics, and all that it reads, as
+    `state_of_inputs` tells it.
 
     Returns:
-        A text that changes when, and only when, the model has to be built again.
+        A text that changes when, and only when, the model has to be built again; empty
+        if nobody can tell.
 #}
 {% macro input_fingerprint() %}
-    {%- set parts = [model.raw_code, model.config.get('tblproperties') | string, changefold.declared_topics() | string] -%}
-    {%- for relation in changefold.input_tables(model.depends_on.nodes) -%}
-        {%- do parts.append(relation ~ '@' ~ changefold.snapshot_id(relation)) -%}
-    {%- endfor -%}
-    {{ return(local_md5(parts | join('\n'))) }}
-{% endmacro %}
-
-
-{#
-    The tables that some nodes of the graph stand for; views and ephemeral models are
-    looked through to what they read.
-
-    Arguments:
-        nodes: list of unique ids.
-
-    Returns:
-        A list of relations.
-#}
-{% macro input_tables(nodes) %}
-    {%- set relations = [] -%}
-    {%- for unique_id in nodes -%}
-        {%- set node = graph.nodes.get(unique_id) or graph.sources.get(unique_id) -%}
-        {%- if not node or node.resource_type == 'function' -%}
-        {%- elif node.resource_type == 'model' and node.config.materialized in ['view', 'ephemeral'] -%}
-            {%- do relations.extend(changefold.input_tables(node.depends_on.nodes)) -%}
-        {%- else -%}
-            {%- do relations.append(api.Relation.create(
-                schema=node.schema, identifier=node.alias or node.identifier
-            )) -%}
-        {%- endif -%}
-    {%- endfor -%}
-    {{ return(relations) }}
+    {%- set states = state_of_inputs(model.depends_on.nodes, config.get('reads')) -%}
+    {%- if states is none -%}
+        {{ return('') }}
+    {%- endif -%}
+    {%- set own = [model.raw_code, model.config.get('tblproperties') | string, changefold.declared_topics() | string] -%}
+    {{ return(local_md5((own + states) | join('\n'))) }}
 {% endmacro %}

@@ -1,3 +1,5 @@
+{{ config(reads={'change_log': {'event_kind': ['ddl']}}) }}
+
 with
 
 previous as (

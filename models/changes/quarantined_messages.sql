@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized='view', reads={'change_log': {'event_kind': ['invalid']}}) }}
 
 with
 

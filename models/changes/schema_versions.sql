@@ -1,4 +1,10 @@
-{{ config(filtered=true) }}
+{%- set is_described = is_of_protocols(['ticdc_simple', 'ticdc_simple_avro']) -%}
+{{ config(
+    filtered=true,
+    reads={'change_log': {
+        'event_kind': [] if is_described == 'false' else ['row', 'ddl', 'bootstrap'],
+    }},
+) }}
 
 with
 
@@ -24,7 +30,7 @@ change_log as (
     select * from {{ ref('change_log') }}
     where
         event_kind in ('row', 'ddl', 'bootstrap')
-        and {{ is_of_protocols(['ticdc_simple', 'ticdc_simple_avro']) }}
+        and {{ is_described }}
         and {{ is_newly_arrived() }}
 
 ),

@@ -1,3 +1,8 @@
+{#- Of all connectors only those of Debezium read tables. -#}
+{{ config(reads={'change_log': {
+    'event_kind': [] if is_of_protocols(['debezium']) == 'false' else ['row'],
+}}) }}
+
 with
 
 previous as (

@@ -9,11 +9,9 @@
 #}
 {% materialization test, adapter='sparksession' %}
     {%- set parts = [sql, config.get('fail_calc'), config.get('warn_if'), config.get('error_if')] -%}
-    {%- set found = {'inputs': [], 'are_known': (config.get('meta') or {}).get('is_deterministic', false)} -%}
-    {%- if found.are_known -%}
-        {%- do _add_inputs(found, model.depends_on.nodes, []) -%}
-    {%- endif -%}
-    {%- if has_passed_before(parts + found.inputs if found.are_known else none) -%}
+    {%- set meta = config.get('meta') or {} -%}
+    {%- set inputs = state_of_inputs(model.depends_on.nodes) if meta.get('is_deterministic') else none -%}
+    {%- if has_passed_before(none if inputs is none else parts + inputs) -%}
         {%- set response, table = adapter.data_test_passed() -%}
         {%- do store_result('main', response=response, agate_table=table) -%}
         {{ return({'relations': []}) }}
@@ -51,34 +49,6 @@
     {%- set digest = local_md5((parts + [adapter.digest_of_functions()]) | join('\n')) -%}
     {%- do adapter.test_is_asked(model.unique_id, digest) -%}
     {{ return(adapter.table_properties(_test_ledger()).get(_test_key(model.unique_id)) == digest) }}
-{% endmacro %}
-
-
-{# Adds the state of nodes, and of what views read, to the inputs of a test. #}
-{% macro _add_inputs(found, nodes, seen) %}
-    {%- for unique_id in nodes if unique_id not in seen -%}
-        {%- do seen.append(unique_id) -%}
-        {%- set node = graph.nodes.get(unique_id) or graph.sources.get(unique_id) -%}
-        {%- set kind = node.config.materialized if node else '' -%}
-        {%- if not node or node.resource_type not in ['model', 'seed', 'snapshot', 'source'] -%}
-        {%- elif kind == 'ephemeral' -%}
-            {#- Its code is part of the statement. -#}
-            {%- do _add_inputs(found, node.depends_on.nodes, seen) -%}
-        {%- else -%}
-            {%- set relation = api.Relation.create(schema=node.schema, identifier=node.alias or node.identifier) -%}
-            {%- if kind == 'view' -%}
-                {%- set state = adapter.view_properties(relation).get('changefold.definition') -%}
-                {%- do _add_inputs(found, node.depends_on.nodes, seen) -%}
-            {%- else -%}
-                {%- set properties = adapter.table_properties(relation) -%}
-                {%- set state = properties.get('current-snapshot-id') if properties else 'absent' -%}
-            {%- endif -%}
-            {%- if state is none -%}
-                {%- do found.update({'are_known': false}) -%}
-            {%- endif -%}
-            {%- do found.inputs.append(relation ~ '@' ~ state) -%}
-        {%- endif -%}
-    {%- endfor -%}
 {% endmacro %}
 
 
