@@ -42,16 +42,12 @@ def models_folder(project: Path) -> Path:
 
 
 def _table(topic: dict[str, Any]) -> dict[str, Any]:
-    schema, _, identifier = str(topic.get("table", "")).rpartition(".")
-    slug = re.sub(r"[^a-z0-9]+", "_", topic["name"].lower())
     own = [("topic", "pattern" in topic), ("key", topic.get("protocol") == "debezium")]
     needed = {*_GIVEN, *(name for name, is_needed in own if is_needed)}
-    columns = [name for name in _COLUMNS if name in needed or not identifier]
-    location = {"identifier": identifier or f"raw_{slug}"}
+    columns = [name for name in _COLUMNS if name in needed or "table" not in topic]
     return {
         "name": topic["name"],
-        **({"schema": schema} if schema else {}),
-        **location,
+        "identifier": _place(topic)[1],
         "description": (
             f"One row per message of the topic {topic['name']}, told apart by partition "
             "and offset. In no order; a message that the producer sent twice lies at two "
@@ -76,21 +72,15 @@ def render_sources(topics: list[dict[str, Any]]) -> dict[str, str]:
     """
     files = {}
     for protocol in sorted({str(topic.get("protocol")) for topic in topics}):
-        source = {
-            "name": "raw",
-            "description": (
-                "One table per Kafka topic, one row per message, append-only: what this "
-                "project landed from recordings, or a table that another tool fills."
-            ),
-            "schema": "{{ target.schema }}",
-            "config": {
-                "loaded_at_field": "timestamp",
-                "freshness": {"warn_after": {"count": 1, "period": "day"}},
-            },
-            "tables": [_table(t) for t in topics if str(t.get("protocol")) == protocol],
-        }
+        by_schema: dict[str, list[dict[str, Any]]] = {}
+        for topic in topics:
+            if str(topic.get("protocol")) == protocol:
+                by_schema.setdefault(_place(topic)[0], []).append(_table(topic))
         text = yaml.safe_dump(
-            {"version": 2, "sources": [source]},
+            {
+                "version": 2,
+                "sources": [_source(*group) for group in sorted(by_schema.items())],
+            },
             sort_keys=False,
             allow_unicode=True,
             width=88,
@@ -99,3 +89,27 @@ def render_sources(topics: list[dict[str, Any]]) -> dict[str, str]:
             "# Written by `make models` from the var `topics`.\n" + text
         )
     return files
+
+
+def _source(schema: str, tables: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the part of the source that lies in one schema: dbt knows no schema of a table."""
+    return {
+        "name": "raw",
+        "description": (
+            "One table per Kafka topic, one row per message, append-only: what this "
+            "project landed from recordings, or a table that another tool fills."
+        ),
+        "schema": schema,
+        "config": {
+            "loaded_at_field": "timestamp",
+            "freshness": {"warn_after": {"count": 1, "period": "day"}},
+        },
+        "tables": tables,
+    }
+
+
+def _place(topic: dict[str, Any]) -> tuple[str, str]:
+    """Return schema and name of the raw table of a topic."""
+    schema, _, identifier = str(topic.get("table", "")).rpartition(".")
+    slug = re.sub(r"[^a-z0-9]+", "_", topic["name"].lower())
+    return schema or "{{ target.schema }}", identifier or f"raw_{slug}"

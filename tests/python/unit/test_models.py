@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from dbt.cli.main import dbtRunner
+from dbt.contracts.graph.manifest import Manifest
 
 from changefold import mysql_types
 from changefold.column_types import TypeSeed, common_type
@@ -473,11 +476,38 @@ def _since(version: dict[str, Any]) -> str:
     return since
 
 
-def test_a_table_of_another_tool_is_declared_where_it_is() -> None:
-    topic = {"name": "t", "protocol": "ticdc_canal_json", "table": "landing.kafka_t"}
-    (text,) = render_sources([topic]).values()
-    (table,) = yaml.safe_load(text)["sources"][0]["tables"]
-    assert (table["schema"], table["identifier"]) == ("landing", "kafka_t")
+def test_dbt_finds_the_table_of_another_tool_where_it_is(tmp_path: Path) -> None:
+    topics: list[dict[str, Any]] = [
+        {"name": "t", "protocol": "ticdc_canal_json", "table": "landing.kafka_t"},
+        {"name": "u", "protocol": "ticdc_canal_json", "table": "kafka_u"},
+        {"name": "own", "protocol": "ticdc_canal_json", "files": ["messages"]},
+    ]
+    (text,) = render_sources(topics).values()
+    (tmp_path / "models").mkdir()
+    docs = re.findall(r"doc\(''?(\w+)''?\)", text)
+    (tmp_path / "models" / "docs.md").write_text(
+        "".join(f"{{% docs {name} %}}a{{% enddocs %}}\n" for name in sorted(set(docs)))
+    )
+    (tmp_path / "models" / "sources.yml").write_text(text)
+    (tmp_path / "dbt_project.yml").write_text(
+        "{name: other, profile: p, version: '1.0'}"
+    )
+    (tmp_path / "profiles.yml").write_text(
+        "p: {target: t, outputs: {t: {type: sparksession, schema: cdc}}}"
+    )
+    folder = str(tmp_path)
+    done = dbtRunner().invoke(
+        ["parse", "--quiet", "--project-dir", folder, "--profiles-dir", folder]
+    )
+    assert isinstance(done.result, Manifest), done.exception
+    assert {
+        node.name: (node.schema, node.identifier)
+        for node in done.result.sources.values()
+    } == {
+        "t": ("landing", "kafka_t"),
+        "u": ("cdc", "kafka_u"),
+        "own": ("cdc", "raw_own"),
+    }
 
 
 def test_a_table_whose_rows_a_ddl_moved_unseen_says_so_in_its_metadata() -> None:
