@@ -370,12 +370,9 @@
         {%- do run_query('vacuum ' ~ relation ~ ' retain ' ~ [hours, 168] | max ~ ' hours') -%}
         {{ return('') }}
     {%- endif -%}
-    {%- do run_query(
-        'call ' ~ target.catalog ~ '.system.expire_snapshots(table => '
-        ~ sql_text(relation.schema ~ '.' ~ relation.identifier) ~ ", older_than => timestamp'"
-        ~ (run_started_at - modules.datetime.timedelta(hours=hours)).strftime('%Y-%m-%d %H:%M:%S')
-        ~ "')"
-    ) -%}
+    {%- do changefold._call('expire_snapshots', relation, [
+        'older_than => ' ~ changefold._hours_ago(hours)
+    ]) -%}
 {% endmacro %}
 
 

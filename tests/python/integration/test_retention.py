@@ -41,6 +41,25 @@ NEW: Final = [
 ]
 """Its DDL has the history built again from the changes."""
 
+LATER: Final = [
+    message
+    for ts in (310, 330, 350)
+    for message in (
+        change("UPDATE", {"id": "1", "v": str(ts), "w": "7"}, ts, old=CHANGED),
+        watermark(ts + 10),
+    )
+]
+"""Three runs' worth of messages."""
+
+FILES: Final = (
+    "change_log.data_files",
+    "scd2_db__t.data_files",
+    "scd2_db__t.delete_files",
+    "scd2_db__t.snapshots",
+    "raw_t.data_files",
+)
+"""Tables of Iceberg's metadata that tell what is on the disk."""
+
 
 @dataclass
 class Look:
@@ -62,6 +81,10 @@ class Outcome:
     pruned: Look
     later: Look
     recounted: Look
+    scattered: Look
+    maintained: Look
+    after_all: Look
+    files: list[list[int]]
     ledger: Rows
     said: str
     refused: str
@@ -92,6 +115,14 @@ def _land(pipeline: Pipeline, values: list[str]) -> None:
         for offset, value in enumerate(values)
     ]
     pipeline.land("1", "t", records)
+
+
+def _files(pipeline: Pipeline) -> list[int]:
+    """Return what of the tables is on the disk."""
+    return [
+        pipeline.rows(f"select count(*) as count from verify.{name}")[0]["count"]
+        for name in FILES
+    ]
 
 
 def _prune(pipeline: Pipeline, arguments: str) -> str:
@@ -134,12 +165,29 @@ def outcome() -> Iterator[Outcome]:
             *("build", "--quiet", "--full-refresh"),
             *("--exclude", "change_log", "watermarks"),
         )
+        recounted = _look(pipeline)
+        for count in (2, 4):
+            _land(pipeline, OLD + NEW + LATER[:count])
+            pipeline.dbt("run", "--quiet")
+        scattered, files = _look(pipeline), [_files(pipeline)]
+        pipeline.dbt(
+            *("run-operation", "maintain", "--args"),
+            "{keep_snapshots_hours: 0, min_files: 2}",
+        )
+        maintained = _look(pipeline)
+        files.append(_files(pipeline))
+        _land(pipeline, OLD + NEW + LATER)
+        pipeline.dbt("build", "--quiet")
         yield Outcome(
             full,
             dry,
             pruned,
             later,
+            recounted,
+            scattered,
+            maintained,
             _look(pipeline),
+            files,
             pipeline.rows("select * from verify.pruned_messages"),
             said,
             " ".join(refused.getvalue().split()),
@@ -196,3 +244,26 @@ def test_a_full_refresh_of_the_log_is_refused_that_of_the_rest_is_not(
     assert "messages have been pruned and can not be read again" in outcome.refused
     assert "(topic `t`, partition 0, up to offset 5)" in outcome.refused
     assert outcome.recounted.history == outcome.later.history
+
+
+def test_maintenance_joins_files_and_changes_no_row(outcome: Outcome) -> None:
+    assert outcome.maintained == outcome.scattered
+    before, after = (dict(zip(FILES, counts, strict=True)) for counts in outcome.files)
+    assert before["change_log.data_files"] > 3  # a file for each kind of event
+    assert before["scd2_db__t.delete_files"] > 0
+    # Of a history, one of what is current and one of what has ended.
+    assert [after[name] for name in FILES[:3]] == [3, 2, 0]
+    assert after["raw_t.data_files"] == 1
+    assert after["scd2_db__t.snapshots"] < before["scd2_db__t.snapshots"]
+
+
+def test_builds_go_on_after_maintenance(outcome: Outcome) -> None:
+    assert [row[:3] for row in outcome.after_all.history] == [
+        (1, 1, f"{110:020}"),
+        (1, 2, f"{160:020}"),
+        (1, 2, f"{210:020}"),
+        (1, 310, f"{310:020}"),
+        (1, 330, f"{330:020}"),
+        (1, 350, f"{350:020}"),
+        (2, 9, f"{220:020}"),
+    ]
