@@ -103,8 +103,12 @@
     keyed as (
 
         select
-            if(row_op = 'd' and op = 'u', {{ changefold._texts_in('before', sent, source_names) }}, image)
-                as image,
+            {#- Only of a move: to put a row before together costs more than all else here. #}
+            if(
+                row_op = 'd' and op = 'u',
+                {{ changefold._texts_in(changefold.before_image('before_sent', 'after'), sent, source_names) }},
+                image
+            ) as image,
             row_op = 'd' as is_deleted,
             row_op as op,
             row_op = 'd' and op = 'u' as is_move,

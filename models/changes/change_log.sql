@@ -1,6 +1,7 @@
 {{ config(
     materialized='append_log',
     partition_by=['kafka_topic', 'event_kind'],
+    sorted_by='source_database, source_table, change_sequence',
     tblproperties={
         'write.distribution-mode': 'none',
         'write.spark.fanout.enabled': 'true',
@@ -134,6 +135,6 @@ logged as (
 
 )
 
--- The next run opens only the row groups that reach above the cut.
+-- A history opens the row groups of its table, a run those that reach above the cut.
 select * from logged
-sort by change_sequence
+sort by {{ log_order() }}
