@@ -24,13 +24,22 @@ previous as (
 
 ),
 
-messages as (
+events as (
+
+    select * from {{ ref('change_log') }}
+    where {{ is_beyond_contiguous() }}
+
+),
+
+arrived as (
 
     select
         kafka_topic,
         record_topic,
         kafka_partition,
-        kafka_offset,
+        min(kafka_offset) as first_offset,
+        max(kafka_offset) as last_offset,
+        count_if(event_index = 0) as messages,
         max(watermark_ts) as watermark_ts,
         max(kafka_timestamp) as last_timestamp,
         min(struct(source_database, source_table)) filter (where event_kind = 'row')
@@ -38,79 +47,96 @@ messages as (
         max(struct(source_database, source_table)) filter (where event_kind = 'row')
             as last_table,
         max(batch_id) as batch_id
-    from {{ ref('change_log') }}
-    where {{ is_beyond_contiguous() }}
-    group by kafka_topic, record_topic, kafka_partition, kafka_offset
+    from events
+    group by kafka_topic, record_topic, kafka_partition
 
 ),
 
--- Offsets follow each other, so offset minus rank is the same up to the first hole.
+-- Offsets follow each other: where one is missing, messages are fewer than places.
+counted as (
+
+    select
+        arrived.*,
+        coalesce(previous.contiguous_offset, arrived.first_offset - 1) as island_start,
+        declared.is_gapless
+        and arrived.messages
+        <> arrived.last_offset
+        - coalesce(previous.contiguous_offset, arrived.first_offset - 1) as has_hole
+    from arrived
+    inner join declared on arrived.kafka_topic = declared.kafka_topic
+    left join previous
+        on
+            arrived.kafka_topic = previous.kafka_topic
+            and arrived.record_topic = previous.record_topic
+            and arrived.kafka_partition = previous.kafka_partition
+
+),
+
+-- Only there messages are put in order: up to the hole, offset minus rank is the same.
 ranked as (
 
     select
-        messages.*,
-        declared.is_gapless,
-        messages.kafka_offset - row_number() over (
+        events.kafka_topic,
+        events.record_topic,
+        events.kafka_partition,
+        events.kafka_offset,
+        events.watermark_ts,
+        counted.island_start,
+        events.kafka_offset - row_number() over (
             partition by
-                messages.kafka_topic,
-                messages.record_topic,
-                messages.kafka_partition
-            order by messages.kafka_offset
-        ) as island,
-        coalesce(
-            previous.contiguous_offset,
-            min(messages.kafka_offset) over (
-                partition by
-                    messages.kafka_topic,
-                    messages.record_topic,
-                    messages.kafka_partition
-            ) - 1
-        ) as island_start
-    from messages
-    inner join declared on messages.kafka_topic = declared.kafka_topic
-    left join previous
+                events.kafka_topic,
+                events.record_topic,
+                events.kafka_partition
+            order by events.kafka_offset
+        ) as island
+    from events
+    inner join counted
         on
-            messages.kafka_topic = previous.kafka_topic
-            and messages.record_topic = previous.record_topic
-            and messages.kafka_partition = previous.kafka_partition
+            counted.has_hole
+            and events.event_index = 0
+            and events.kafka_topic = counted.kafka_topic
+            and events.record_topic = counted.record_topic
+            and events.kafka_partition = counted.kafka_partition
 
 ),
 
 -- A watermark behind a hole promises nothing: what is missing may lie below it.
-read as (
+before_hole as (
 
     select
         kafka_topic,
         record_topic,
         kafka_partition,
-        kafka_offset,
-        last_timestamp,
-        first_table,
-        last_table,
-        batch_id,
-        if(not is_gapless or island = island_start, kafka_offset, null)
-            as contiguous_offset,
-        if(not is_gapless or island = island_start, watermark_ts, null)
-            as watermark_ts
+        max(kafka_offset) as contiguous_offset,
+        max(watermark_ts) as watermark_ts
     from ranked
+    where island = island_start
+    group by kafka_topic, record_topic, kafka_partition
 
 ),
 
 gathered as (
 
     select
-        kafka_topic,
-        record_topic,
-        kafka_partition,
-        kafka_offset as first_offset,
-        contiguous_offset,
-        kafka_offset as last_offset,
-        watermark_ts,
-        last_timestamp,
-        first_table,
-        last_table,
-        batch_id
-    from read
+        counted.kafka_topic,
+        counted.record_topic,
+        counted.kafka_partition,
+        counted.first_offset,
+        if(counted.has_hole, before_hole.contiguous_offset, counted.last_offset)
+            as contiguous_offset,
+        counted.last_offset,
+        if(counted.has_hole, before_hole.watermark_ts, counted.watermark_ts)
+            as watermark_ts,
+        counted.last_timestamp,
+        counted.first_table,
+        counted.last_table,
+        counted.batch_id
+    from counted
+    left join before_hole
+        on
+            counted.kafka_topic = before_hole.kafka_topic
+            and counted.record_topic = before_hole.record_topic
+            and counted.kafka_partition = before_hole.kafka_partition
     union all
     select
         kafka_topic,
