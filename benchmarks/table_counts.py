@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PROJECT: Final = Path(__file__).parents[1]
-ROWS: Final = 10
-"""Of each table in the first build."""
-
 _TYPES: Final = {"id": "bigint", "name": "varchar(40)", "at": "datetime", "n": "int"}
 _START: Final = 1_700_000_000_000 << 18
 
@@ -84,7 +81,7 @@ def messages(tables: range, first: int, count: int) -> Iterator[dict[str, Any]]:
     }
 
 
-def measure(tables: int) -> dict[str, float]:
+def measure(tables: int, rows: int) -> dict[str, float]:
     """Return the seconds of each command on a project of so many tables."""
     with scratch_project(PROJECT) as project:
         topic = project / "messages"
@@ -100,14 +97,14 @@ def measure(tables: int) -> dict[str, float]:
                 }
             ],
         )
-        offset = _land(topic / "1.ndjson", messages(range(tables), 0, ROWS), 0)
+        offset = _land(topic / "1.ndjson", messages(range(tables), 0, rows), 0)
         begin = time.monotonic()
         make_models(project, check=False)
         stop_session()
         seconds = {"make models": time.monotonic() - begin}
         seconds["first build"] = _dbt(project, "build")
         seconds["nothing new"] = _dbt(project, "build")
-        _land(topic / "2.ndjson", messages(range(1), ROWS, 100), offset)
+        _land(topic / "2.ndjson", messages(range(1), rows, 100), offset)
         seconds["one table changed"] = _dbt(project, "build")
         seconds["--select of one"] = _dbt(
             project, "build", "--select", "scd2_bench__t1+1"
@@ -144,8 +141,11 @@ def main() -> None:
     """Print the seconds of each command, a column per number of tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", type=int, nargs="+", default=[6, 50, 500])
+    parser.add_argument(
+        "--rows", type=int, default=10, help="of each table in the first build"
+    )
     options = parser.parse_args()
-    measured = {count: measure(count) for count in options.tables}
+    measured = {count: measure(count, options.rows) for count in options.tables}
     shown = Table(title="Seconds of a command, whole process, by the number of tables")
     shown.add_column("command")
     for count in measured:
