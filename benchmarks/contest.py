@@ -216,8 +216,12 @@ def _write_topic(folder: Path, count: int, more_columns: int) -> None:
             table = file.read_row_group(number)
             if not number:
                 pq.write_table(table.slice(0, _FIRST), folder / "first.parquet")
-            load.write_table(table.slice(0, left))
-            batch.write_table(table.slice(left))
+            for writer, part in (
+                (load, table.slice(0, left)),
+                (batch, table.slice(left)),
+            ):
+                if part.num_rows:
+                    writer.write_table(part)
             left = max(0, left - table.num_rows)
     whole.unlink()
 
@@ -304,9 +308,9 @@ def _table(taken: Taken) -> Table:
         cells = [name]
         for figure, shown in FIGURES.items():
             low, high = min(r[figure] for r in runs), max(r[figure] for r in runs)
-            cells.append(
-                f"{_median(runs, figure):{shown}} ({low:{shown}} to {high:{shown}})"
-            )
+            median = f"{_median(runs, figure):{shown}}"
+            span = f" ({low:{shown}} to {high:{shown}})" if len(runs) > 1 else ""
+            cells.append(f"{median}{span}")
         cells += [
             f"{_median(runs, step) / _median(ours, step):.2f}"
             for step in ("load", "batch")
@@ -324,7 +328,9 @@ def _put(document: Path, name: str, table: Table) -> None:
     place = re.compile(
         f"(?<=<!-- {re.escape(name)} -->\n).*?(?=<!-- end -->)", re.DOTALL
     )
-    document.write_text(place.sub(lambda _: f"{lines}\n", text), encoding="utf-8")
+    document.write_text(
+        place.sub(lambda _: f"{lines}\n", text, count=1), encoding="utf-8"
+    )
 
 
 def _growth(results: dict[int, Taken]) -> Iterator[str]:
