@@ -172,12 +172,13 @@ def outcome() -> Iterator[Outcome]:
         scattered, files = _look(pipeline), [_files(pipeline)]
         pipeline.dbt(
             *("run-operation", "maintain", "--args"),
-            "{keep_snapshots_hours: 0, min_files: 2}",
+            "{tables: [raw_t, change_log, scd2_db__t, balance],"
+            " keep_snapshots_hours: 0, min_files: 2, orphan_hours: 24}",
         )
         maintained = _look(pipeline)
         files.append(_files(pipeline))
         _land(pipeline, OLD + NEW + LATER)
-        pipeline.dbt("build", "--quiet")
+        pipeline.dbt("run", "--quiet")
         yield Outcome(
             full,
             dry,
