@@ -47,6 +47,8 @@ def executor_python(folder: Path) -> Path:
 def standalone_cluster(folder: Path, workers: int = 2) -> Iterator[str]:
     """Run a master and workers of two cores each, and stop them at the end.
 
+    An application gets half of all cores, so that there are two at a time.
+
     Args:
         folder: For their logs and working directories.
         workers: How many.
@@ -96,6 +98,7 @@ def _process(folder: Path, arguments: list[str]) -> Iterator[None]:
                 "JAVA_HOME": _java_home(),
                 "SPARK_HOME": str(home),
                 "SPARK_LOCAL_IP": "127.0.0.1",
+                "SPARK_MASTER_OPTS": "-Dspark.deploy.defaultCores=2",
             },
             stdout=log,
             stderr=subprocess.STDOUT,

@@ -1,0 +1,66 @@
+"""A recorded topic in two runs on a cluster, and another build that comes in the first.
+
+The other one waits until the first run ends, lands the rest of the messages before the
+second, and asks whether any landed twice. Exits with 1 unless the tables equal the source.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+from changefold_tools.verify import Recording, verify
+
+PROJECT: Final = Path(__file__).parents[2]
+RECORDED: Final = PROJECT / "tests" / "golden" / "ticdc" / "midstream"
+BUILD: Final = [
+    *(sys.executable, "-c", "from dbt.cli.main import cli; cli()"),
+    *("build", "--select", "+balance", "every_event_has_one_place"),
+    *("--indirect-selection", "empty", "--target-path", "target_of_rival"),
+]
+
+
+class Rival:
+    """Called before each command on the project: schemas, first run, then others."""
+
+    def __init__(self) -> None:
+        self._commands = 0
+        self._build: subprocess.Popen[str] | None = None
+        self.said = ""
+
+    def __call__(self, project: Path) -> None:
+        """Come with the first run, and be done before what follows."""
+        # As in a bucket: no file can be locked.
+        os.environ["CHANGEFOLD_WAREHOUSE"] = (project / "warehouse").as_uri()
+        self._commands += 1
+        if self._commands == 2:  # the first run
+            self._build = subprocess.Popen(  # noqa: S603 # dbt, in this Python
+                BUILD,
+                cwd=project,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+        elif self._build is not None:
+            self.said = self._build.communicate()[0]
+            if self._build.returncode:
+                raise SystemExit(self.said)
+            self._build = None
+
+
+def main() -> int:
+    """Return 0 if all tables equal the source and the rival had to wait."""
+    rival = Rival()
+    recording = Recording(RECORDED, "simple_avro")
+    is_equal = verify(recording, PROJECT, runs=2, before_run=rival, target="cluster")
+    print(rival.said)  # noqa: T201 # shown if the test fails
+    waited = "Another build works on the warehouse" in rival.said
+    was_judged = "every_event_has_one_place" in rival.said
+    return 0 if is_equal and waited and was_judged else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
