@@ -1,9 +1,9 @@
 """This project beside what one would write by hand, on the same messages, rows compared.
 
 Each contestant is a script in `contestants/`, run as a process of its own: a full load of a
-seeded topic, then one percent more. They take turns; the figures are medians. Start-up
-(sessions, models) is told apart from work; that messages come to where they are read
-counts for nobody.
+seeded topic, then one percent more, then as many messages whatever the size. They take
+turns; the figures are medians. Start-up (sessions, models) is told apart from work; that
+messages come to where they are read counts for nobody.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 FOLDER: Final = Path(__file__).parent
 CONTESTANTS: Final = {
@@ -37,12 +37,11 @@ CONTESTANTS: Final = {
 }
 """How a contestant is called, and its script."""
 
-STEPS: Final = ("start", "load", "batch")
-
 FIGURES: Final = {
     "start": ".1f",
     "load": ".1f",
     "batch": ".1f",
+    "last": ".1f",
     "peak memory, MB": ",.0f",
     "written, MB": ",.0f",
 }
@@ -51,9 +50,13 @@ FIGURES: Final = {
 _FIRST: Final = 10_000
 """Messages that a contestant sees before the full load."""
 
+_LAST: Final = 2_000
+"""Messages of the last step."""
+
 _CHUNK: Final = 50_000
 """Messages written at once."""
 
+Given = TypeVar("Given")
 Taken = dict[str, list[dict[str, float]]]
 """Contestant -> its figures, run by run."""
 
@@ -66,7 +69,8 @@ class Paths:
         work: An empty folder.
         first: The first messages of the topic, Parquet.
         load: All messages of the full load.
-        batch: Those that come after it.
+        batch: Those that come after it, one percent of them.
+        last: Those after that, as many for each size.
         history: Where the history has to be in the end: a file or a folder of Parquet,
             with the table's columns, from_ts and to_ts.
         columns: The table's columns, with their MySQL types.
@@ -76,6 +80,7 @@ class Paths:
     first: str
     load: str
     batch: str
+    last: str
     history: str
     columns: dict[str, str]
 
@@ -92,7 +97,7 @@ class Contestant(Protocol):
     def load(self, paths: Paths) -> None:
         """Build the tables from the full load."""
 
-    def batch(self, paths: Paths) -> None:
+    def batch(self, messages: str) -> None:
         """Bring them up to date."""
 
     def export(self, paths: Paths) -> None:
@@ -103,23 +108,28 @@ def contestant(taking_part: Contestant) -> None:
     """Let one take part, on the folders that the command line names; print seconds."""
     topic, work = map(Path, sys.argv[1:])
     paths = _paths(topic, work)
-    seconds = {}
-    for name in STEPS:
-        if name != "start":
-            taking_part.land(getattr(paths, name))
-        begin = time.monotonic()
-        getattr(taking_part, name)(paths)
-        seconds[name] = time.monotonic() - begin
+    seconds = {"start": _timed(taking_part.start, paths)}
+    taking_part.land(paths.load)
+    seconds["load"] = _timed(taking_part.load, paths)
+    for name, messages in {"batch": paths.batch, "last": paths.last}.items():
+        taking_part.land(messages)
+        seconds[name] = _timed(taking_part.batch, messages)
     taking_part.export(paths)
     print(json.dumps(seconds), flush=True)  # noqa: T201 # read by `main`
 
 
+def _timed(step: Callable[[Given], None], given: Given) -> float:
+    begin = time.monotonic()
+    step(given)
+    return time.monotonic() - begin
+
+
 def _paths(topic: Path, work: Path) -> Paths:
-    first, load, batch = (
-        str(topic / f"{part}.parquet") for part in ("first", "load", "batch")
+    first, load, batch, last = (
+        str(topic / f"{part}.parquet") for part in ("first", "load", "batch", "last")
     )
     columns = json.loads((topic / "columns.json").read_text())
-    return Paths(work, first, load, batch, _history(work), columns)
+    return Paths(work, first, load, batch, last, _history(work), columns)
 
 
 def _history(work: Path) -> str:
@@ -202,27 +212,30 @@ def _write_topic(folder: Path, count: int, more_columns: int) -> None:
         }
     )
     whole = folder / "whole.parquet"
+    sent = topic.messages(count + count // 100 + _LAST, more=more_columns)
     with pq.ParquetWriter(whole, schema) as writer:
-        for records in _chunks(topic.messages(count + count // 100, more=more_columns)):
+        for records in _chunks(sent):
             writer.write_table(pa.Table.from_pylist(records, schema=schema))
     file = pq.ParquetFile(whole)
-    left = file.metadata.num_rows * 100 // 101
-    load, batch = (
-        pq.ParquetWriter(folder / f"{name}.parquet", schema)
-        for name in ("load", "batch")
-    )
-    with load, batch:
-        for number in range(file.num_row_groups):
-            table = file.read_row_group(number)
-            if not number:
-                pq.write_table(table.slice(0, _FIRST), folder / "first.parquet")
-            for writer, part in (
-                (load, table.slice(0, left)),
-                (batch, table.slice(left)),
-            ):
-                if part.num_rows:
-                    writer.write_table(part)
-            left = max(0, left - table.num_rows)
+    rows = file.metadata.num_rows
+    bounds = {"load": (rows - _LAST) * 100 // 101, "batch": rows - _LAST, "last": rows}
+    writers = {
+        name: pq.ParquetWriter(folder / f"{name}.parquet", schema) for name in bounds
+    }
+    first_row = 0
+    for number in range(file.num_row_groups):
+        table = file.read_row_group(number)
+        if not number:
+            pq.write_table(table.slice(0, _FIRST), folder / "first.parquet")
+        begin = 0
+        for name, bound in bounds.items():
+            end = min(max(bound - first_row, begin), table.num_rows)
+            if begin < end:
+                writers[name].write_table(table.slice(begin, end - begin))
+            begin = end
+        first_row += table.num_rows
+    for writer in writers.values():
+        writer.close()
     whole.unlink()
 
 
@@ -341,7 +354,7 @@ def _growth(results: dict[int, Taken]) -> Iterator[str]:
     for name in CONTESTANTS:
         ratios = [
             f"{step} {_median(results[large][name], step) / _median(results[small][name], step):.2f}"
-            for step in ("load", "batch")
+            for step in ("load", "batch", "last")
         ]
         yield f"{name}, {large:,} against {small:,}: {', '.join(ratios)}"
 

@@ -64,7 +64,7 @@ class Changefold:
         """Build with the whole topic."""
         self._run()
 
-    def batch(self, paths: Paths) -> None:
+    def batch(self, messages: str) -> None:
         """Build with what is new."""
         self._run()
 

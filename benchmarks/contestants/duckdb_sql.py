@@ -67,12 +67,12 @@ class DuckDb:
         )
         self._db.execute(_VERSIONS.format(touched="true"))
 
-    def batch(self, paths: Paths) -> None:
+    def batch(self, messages: str) -> None:
         """Read what is new, and number the versions of its keys again."""
         [before] = self._db.execute("select cut()").fetchall()[0:1]
-        self._append(paths.batch)
+        self._append(messages)
         self._db.execute(
-            "create temp table touched as select distinct row.id as id from log"
+            "create or replace temp table touched as select distinct row.id as id from log"
             f" where commit_ts >= {before[0]}"
         )
         self._db.execute("delete from history where id in (select id from touched)")

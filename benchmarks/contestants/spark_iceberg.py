@@ -144,9 +144,9 @@ class SparkIceberg:
         )
         self._apply(paths.load, 0)
 
-    def batch(self, paths: Paths) -> None:
+    def batch(self, messages: str) -> None:
         """Read what is new, and merge it."""
-        self._apply(paths.batch, self._cut())
+        self._apply(messages, self._cut())
 
     def export(self, paths: Paths) -> None:
         """Write the history."""

@@ -56,7 +56,7 @@ def test_tables_equal_the_source_though_another_build_comes_meanwhile(
             text=True,
             check=False,
         )
-    assert verified.returncode == 0, verified.stdout[-5000:] + verified.stderr[-5000:]
+    assert verified.returncode == 0, verified.stdout[-15000:] + verified.stderr[-5000:]
     for number in range(2):
         executors = folder.glob(f"worker_{number}/app-*/*/stderr")
         assert any(path.stat().st_size for path in executors)
