@@ -336,7 +336,8 @@ def _put(document: Path, name: str, table: Table) -> None:
     """Put a table into a document, if that has a place of its name."""
     drawn = io.StringIO()
     Console(file=drawn, width=200).print(table)
-    lines = "\n".join(line.strip() for line in drawn.getvalue().strip().splitlines())
+    compact = re.sub(" +", " ", re.sub("-+", " --- ", drawn.getvalue()))
+    lines = "\n".join(line.strip() for line in compact.strip().splitlines())
     text = document.read_text(encoding="utf-8")
     place = re.compile(
         f"(?<=<!-- {re.escape(name)} -->\n).*?(?=<!-- end -->)", re.DOTALL
