@@ -14,7 +14,7 @@ from changefold_tools.verify import Recording, verify
 PROJECT: Final = Path(__file__).parents[3]
 GOLDEN: Final = PROJECT / "tests" / "golden"
 BUILDS: Final = [
-    ("ticdc/types", "canal_json_tidb", 1, "local"),
+    ("ticdc/types", "canal_json_tidb", 1, "interpreted"),
     ("ticdc/ddl", "canal_json_tidb", 2, "local"),
     ("ticdc/midstream", "simple_json", 1, "interpreted"),
     ("connectors/sqlserver_types", "messages.schemas_false", 1, "interpreted"),

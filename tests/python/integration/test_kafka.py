@@ -170,7 +170,7 @@ def _clusters(broker: Broker) -> dict[str, dict[str, str]]:
 def _set_clusters(project: Path, clusters: dict[str, dict[str, str]]) -> None:
     path = project / "profiles.yml"
     profile = yaml.safe_load(path.read_text())
-    profile["changefold"]["outputs"]["local"]["kafka"] = clusters
+    profile["changefold"]["outputs"]["interpreted"]["kafka"] = clusters
     path.unlink()
     path.write_text(yaml.safe_dump(profile))
 
@@ -214,7 +214,7 @@ def outcome(broker: Broker) -> Iterator[Outcome]:
         ],
         "guarded",
     )
-    with scratch_project(PROJECT) as folder:
+    with scratch_project(PROJECT, "interpreted") as folder:
         _set_clusters(folder, _clusters(broker))
         in_kafka = {"files": None, "partitions": None}
         pipeline = Pipeline(
