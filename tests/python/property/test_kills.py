@@ -17,7 +17,7 @@ SEEDS: Final = (
     if "CHANGEFOLD_KILL_SEED" in os.environ
     else range(int(os.environ["CHANGEFOLD_KILL_SEEDS"]))
     if "CHANGEFOLD_KILL_SEEDS" in os.environ
-    else (3, 6, 16)  # those that take few builds
+    else (3, 6, 7, 16, 29)  # those that take few builds
 )
 
 
