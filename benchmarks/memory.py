@@ -10,6 +10,7 @@ import argparse
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from rich.console import Console
 
@@ -22,11 +23,8 @@ from process_needs import ProcessNeeds
 PROJECT = Path(__file__).parents[1]
 
 
-def _build(messages: int) -> None:
+def _build(files: Path) -> None:
     with scratch_project(PROJECT) as copy:
-        files = copy / "messages"
-        files.mkdir()
-        topic.write_topic(files / "bench.ndjson", messages)
         declare_topics(
             copy,
             [
@@ -43,10 +41,13 @@ def _build(messages: int) -> None:
 
 
 def _peak(messages: int) -> dict[str, float]:
-    command = [sys.executable, __file__, "--build", str(messages)]
-    child = subprocess.Popen(command)  # noqa: S603  # this file
-    with ProcessNeeds(child.pid) as needs:
-        code = child.wait()
+    with TemporaryDirectory() as folder:
+        # The generator remembers each row: not in a process that is measured.
+        topic.write_topic(Path(folder) / "bench.ndjson", messages)
+        command = [sys.executable, __file__, "--build", folder]
+        child = subprocess.Popen(command)  # noqa: S603  # this file
+        with ProcessNeeds(child.pid) as needs:
+            code = child.wait()
     if code:
         raise SystemExit(f"The build of {messages} messages failed.")
     return needs.peak
@@ -57,7 +58,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--messages", type=int, default=100_000)
     parser.add_argument("--bound", type=float, default=1.5)
-    parser.add_argument("--build", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--build", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.build:
         _build(options.build)

@@ -106,6 +106,21 @@ def parse_batch(
     declared = _distinct(types.cast(pa.string()))
     for text in declared.texts:
         read_types(text)
+    count = _MESSAGES_AT_ONCE
+    parts = [
+        _parse_part(
+            keys[start : start + count],
+            values[start : start + count],
+            _Texts(declared.texts, declared.ids[start : start + count]),
+        )
+        for start in range(0, max(len(values), 1), count)
+    ]
+    return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
+
+
+def _parse_part(
+    keys: pa.BinaryArray, values: pa.BinaryArray, declared: "_Texts"
+) -> pa.StructArray:
     if keys.nbytes + values.nbytes > _MAX_BATCH_BYTES:
         recognised = _Recognised(keys[:0], values[:0], declared)
     else:
@@ -317,6 +332,9 @@ _envelopes: Final = Layouts(b",", CONSTANTS)
 
 _WORTH_A_GROUP: Final = 4
 """Fewer messages that are alike are parsed one by one."""
+
+_MESSAGES_AT_ONCE: Final = 5_000
+"""Of more, what a step leaves is no longer near the processor when the next one reads it."""
 
 _MAX_BATCH_BYTES: Final = 1 << 29
 """A larger batch is parsed one by one: its texts might not fit an Arrow array."""

@@ -458,6 +458,17 @@ def test_a_batch_that_may_not_fit_is_decoded_one_by_one(
     assert_same(messages)
 
 
+@pytest.mark.parametrize("count", [49, 50])
+def test_a_large_batch_is_decoded_in_parts(
+    monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    messages = records("postgresql_shop")[:count]
+    without = [(bare(key), bare(value)) for key, value in messages]
+    monkeypatch.setattr(arrow_debezium, "_MESSAGES_AT_ONCE", 10)
+    assert_same(messages)
+    assert_same(without, declared_types(messages, random.Random(count)))  # noqa: S311  # the same each time
+
+
 def test_arrays_of_other_types_and_with_an_offset_are_decoded() -> None:
     messages = records("mariadb_shop")[:60]
     keys = pa.array([key for key, _ in messages], pa.large_binary())[10:]
