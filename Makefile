@@ -109,8 +109,8 @@ bench-parse: setup ## Rate of the parsing functions against native from_json; ON
 	$(BIN)/python benchmarks/parse.py --messages $(or $(MESSAGES),400000) \
 		--runs $(or $(RUNS),5) $(if $(ONLY),--only $(ONLY))
 
-bench-memory: setup ## Driver memory of a load against one of ten times the size
-	$(BIN)/python benchmarks/memory.py
+bench-memory: setup ## Driver memory of a load against one of ten times the size; MESSAGES=n
+	$(BIN)/python benchmarks/memory.py $(if $(MESSAGES),--messages $(MESSAGES))
 
 # make bench-tables [TABLES="6 50 500"] [ROWS=n]
 bench-tables: setup ## Seconds of builds by the number of source tables
