@@ -34,6 +34,9 @@ def open_session() -> SparkSession:
         .config("spark.driver.memory", "6g")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
+        # As the adapter has it.
+        .config("spark.python.daemon.module", "changefold.worker_daemon")
+        .config("spark.python.unix.domain.socket.enabled", "true")
         .getOrCreate()
     )
     spark.sparkContext.setLogLevel("ERROR")

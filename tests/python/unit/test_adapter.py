@@ -136,6 +136,17 @@ def test_spark_puts_no_variable_in_the_place_of_a_text() -> None:
     assert settings["spark.sql.variable.substitute"] == "false"
 
 
+@pytest.mark.parametrize(
+    ("master", "daemon"),
+    [("local[2]", "changefold.worker_daemon"), ("spark://host:7077", None)],
+)
+def test_only_workers_of_this_environment_start_with_its_daemon(
+    master: str, daemon: str | None
+) -> None:
+    settings = SparkSessionCredentials(master=master).session_settings()
+    assert settings.get("spark.python.daemon.module") == daemon
+
+
 def test_a_setting_of_the_profile_has_the_last_word() -> None:
     credentials = SparkSessionCredentials(
         spark_config={"spark.sql.session.timeZone": "Europe/Berlin"},

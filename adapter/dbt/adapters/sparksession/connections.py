@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+_LOCAL_WORKERS: Final = {
+    "spark.python.daemon.module": "changefold.worker_daemon",
+    "spark.python.unix.domain.socket.enabled": "true",
+}
+
 
 @dataclass
 class SparkSessionCredentials(Credentials):
@@ -98,6 +103,8 @@ class SparkSessionCredentials(Credentials):
         of `${env:PATH}` in any statement, also where that is a name or a text of a topic.
         A build generates some 500 classes, and Spark would keep
         100 of them: compiling them anew was a third of each later build in the process.
+        Where Spark is local, its workers of Python have this environment: they start with
+        `changefold.worker_daemon`, and rows reach them by Unix sockets.
         Pruning of nested columns is off as Spark 4.1 stops
         some plans that alias a column of a struct below `explode` ("Could not find
         _extract_id"); the structs of this project are short.
@@ -122,6 +129,7 @@ class SparkSessionCredentials(Credentials):
             "spark.sql.ui.explainMode": "simple",
             "spark.sql.codegen.cache.maxEntries": "1000",
             "spark.sql.optimizer.nestedSchemaPruning.enabled": "false",
+            **(_LOCAL_WORKERS if self.is_local else {}),
             **{key: str(value) for key, value in self.spark_config.items()},
         }
         return {**settings, "spark.redaction.regex": redaction(settings)}
