@@ -424,10 +424,7 @@ def _history_entries(
         with _naming(line):
             table, op = _table_name(line), line["op"]
             schema = schemas.get(table, _UNKNOWN)
-            moment = line["commitTs"]
-            if by == "es":
-                is_tso = moment is not None
-                moment = moment >> _LOGICAL_BITS if is_tso else line["es"]
+            moment = moment_of(line, by)
             key = _key_text(line["pk"], schema)
             real = _without(schema.virtual, line["row"])
             is_same = op == "U" and before.get((table, key)) == real
@@ -435,6 +432,20 @@ def _history_entries(
             before[table, key] = real
             entry = _Entry(table, key, line["row"], op, moment, only_virtual)
         yield entry
+
+
+def times_of(lines: Iterable[Line]) -> Literal["commitTs", "es"]:
+    """Return which times the lines of a built history have."""
+    return "es" if any(line["commitTs"] is None for line in lines) else "commitTs"
+
+
+def moment_of(line: Line, by: Literal["commitTs", "es"]) -> int:
+    """Return when a line of a history begins: its TSO, or its milliseconds (``es``)."""
+    moment: int | None = line["commitTs"]
+    if moment is None:
+        es: int = line["es"]
+        return es
+    return moment if by == "commitTs" else moment >> _LOGICAL_BITS
 
 
 def _without(columns: frozenset[str], row: Row | None) -> Row | None:

@@ -18,7 +18,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from changefold_tools.compare import Truth
+from changefold_tools.compare import Truth, moment_of, times_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -69,14 +69,13 @@ class Midstream:
             pending: What waits for its schema.
             schemas: Keys of the tables.
         """
+        self._by = times_of(built["history"])
         self.left_out: Counter[tuple[str, str, str]] = Counter()
         self._pending = pending
         self._first: dict[_Key, int] = {}
         for line in built["history"]:
-            key = _key(line, line["pk"])
-            self._first[key] = min(
-                self._first.get(key, line["commitTs"]), line["commitTs"]
-            )
+            key, moment = _key(line, line["pk"]), moment_of(line, self._by)
+            self._first[key] = min(self._first.get(key, moment), moment)
         history = None
         if visible.history is not None:
             history = [line for line in visible.history if self._shows_change(line)]
@@ -118,7 +117,7 @@ class Midstream:
 
     def _shows_change(self, line: Line) -> bool:
         first = self._first.get(_key(line, line["pk"]))
-        is_unseen = first is None or line["commitTs"] < first
+        is_unseen = first is None or moment_of(line, self._by) < first
         is_by_ddl = str(line.get("cause", "")).startswith("ddl")
         if is_unseen and (is_by_ddl or line["op"] == "D" or self._waits(line)):
             self.left_out["history", line["database"], line["table"]] += 1

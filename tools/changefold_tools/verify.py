@@ -12,7 +12,7 @@ import tempfile
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import yaml
 from rich.console import Console
@@ -502,8 +502,7 @@ def _judge(
     truth = compare.load_truth(recording.folder)
     schemas = compare.load_schemas(recording.folder)
     known = compare.load_known_differences(recording.folder)
-    has_es = any(line["commitTs"] is None for line in built["history"])
-    by: Literal["commitTs", "es"] = "es" if has_es else "commitTs"
+    by = compare.times_of(built["history"])
     carried = None
     without_row = list(left.cut_down)
     if recording.protocol == "debezium":
@@ -515,7 +514,7 @@ def _judge(
                 for name, lines in built.items()
             }
     midstream = None
-    if recording.begins_in_the_middle and not has_es:
+    if recording.begins_in_the_middle:
         visible = compare.load_truth(recording.folder, visible=True)
         if carried is not None:
             carried = _carried(recording, visible, schemas)

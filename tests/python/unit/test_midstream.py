@@ -43,6 +43,13 @@ def test_what_a_ddl_did_to_a_row_before_the_log_shows_it_is_not_carried() -> Non
     assert (result.not_carried, result.rows_expected) == (1, 1)
 
 
+def test_without_commit_timestamps_milliseconds_tell_what_came_before() -> None:
+    lines = [_change("1", 5 << 18, "ddl"), _change("1", 9 << 18)]
+    history = [_change("1", 0) | {"commitTs": None, "es": 9}]
+    found = _midstream(Truth([], lines), Truth([], None), [], history)
+    assert found.truth.history == lines[1:]
+
+
 def test_what_a_ddl_did_to_a_row_that_was_shown_must_be_there() -> None:
     lines = [_change("1", 5), _change("1", 9, "ddl")]
     found = _midstream(Truth([], lines), Truth([], None), [], [_change("1", 5)])

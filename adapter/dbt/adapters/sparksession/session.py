@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import fnmatch
 import importlib
 import os
@@ -202,10 +203,19 @@ def _launch(settings: dict[str, str]) -> None:
         del os.environ["CHANGEFOLD_LOG_SECRETS"]
 
 
+def _folder_of_sockets() -> str:
+    """Make a folder that goes with this process: Spark leaves its sockets behind."""
+    folder = tempfile.mkdtemp(prefix="changefold-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
 def _build(credentials: SparkSessionCredentials, log: Path) -> SparkSession:
     from pyspark.sql import SparkSession
 
     settings = credentials.session_settings()
+    if credentials.is_local:
+        settings.setdefault("spark.python.unix.domain.socket.dir", _folder_of_sockets())
     jars = cached_jars(credentials.packages) if credentials.is_local else None
     if jars is not None:
         settings["spark.driver.extraClassPath"] = os.pathsep.join(jars)
