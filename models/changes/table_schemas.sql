@@ -92,6 +92,7 @@ seen as (
                     try_element_at(declared_types.column_types, name), type
                 )
             ),
+            'declared', map_keys(declared_types.column_types),
             'primary_key', from_json(row_schemas.primary_key, 'array<string>'),
             'leaves_out_generated', row_schemas.leaves_out_generated
         ))) as row_schemas

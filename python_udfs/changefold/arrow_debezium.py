@@ -673,13 +673,16 @@ class _Recognised:
         )
         group_ids[is_schema[shape_ids]] = len(self._groups)
         count = len(self._groups) + 1
-        found = pa.array(shape_ids * count + group_ids).dictionary_encode()
+        numbers = 2 * (shape_ids * count + group_ids) + (after >= 0)
+        found = pa.array(numbers).dictionary_encode()
         texts = []
-        for number in found.dictionary.to_pylist():
+        for number, is_whole in (divmod(n, 2) for n in found.dictionary.to_pylist()):
             shapes = self._shapes[number // count]
             group = self._groups[number % count : number % count + 1]
             names = [path[0] for each in group for path in each.layout.paths]
-            texts.append(shapes and column_types(shapes.of_row, names))
+            texts.append(
+                shapes and column_types(shapes.of_row, names, is_whole=bool(is_whole))
+            )
         is_typed = np.array(
             [bool(shapes and shapes.is_typed) for shapes in self._shapes]
         )

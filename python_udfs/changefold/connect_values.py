@@ -32,6 +32,7 @@ from functools import lru_cache, partial
 from typing import Any, Final, NamedTuple, TypeAlias, Union
 from uuid import UUID
 
+import msgspec
 import numpy as np
 
 from changefold.connect_types import (
@@ -132,13 +133,20 @@ class RowShape(NamedTuple):
     column_types: str
     other: Column | None = None
 
-    def types_of(self, names: Iterable[str]) -> str:
-        """Return `column_types`, with the other columns of a row."""
+    def types_of(self, names: Iterable[str], *, is_whole: bool) -> str:
+        """Return `column_types`, with the other columns of a row.
+
+        Args:
+            names: The columns of the row.
+            is_whole: Whether it has all that the table had, as a row after a change does:
+                then what was declared and is not there, the table got later or lost.
+        """
+        named = set(names)
+        types: dict[str, str] = msgspec.json.decode(self.column_types)
+        if is_whole:
+            types = {name: text for name, text in types.items() if name in named}
         others = [name for name in names if name not in self.columns]
-        if not others:
-            return self.column_types
-        added = json_text(dict.fromkeys(others, UNTYPED))
-        return f"{self.column_types[:-1]}{',' if self.columns else ''}{added[1:]}"
+        return json_text(types | dict.fromkeys(others, UNTYPED))
 
     def texts(
         self, row: object, path: str, *, nulls: bool = False

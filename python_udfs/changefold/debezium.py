@@ -531,8 +531,11 @@ def _read_envelope(
         shapes = {} if of_row is None else {"before": of_row, "after": of_row}
     message.is_typed = of_row is not None
     of_row = of_row or unknown
-    row = payload.get("after") or payload.get("before")
-    message.column_types = column_types(of_row, row if isinstance(row, dict) else ())
+    after = payload.get("after")
+    row = after or payload.get("before")
+    message.column_types = column_types(
+        of_row, row if isinstance(row, dict) else (), is_whole=bool(after)
+    )
     _read_key(message, key, of_row, placeholder)
     _read_rows(
         message,
@@ -543,15 +546,22 @@ def _read_envelope(
     return "truncate" if op == "t" else "row"
 
 
-def column_types(shape: RowShape, names: Iterable[str]) -> str | None:
+def column_types(
+    shape: RowShape, names: Iterable[str], *, is_whole: bool
+) -> str | None:
     """Return the types of the columns of a message.
 
     Args:
         shape: Of its rows.
         names: The columns of the row after, else of that before.
+        is_whole: Whether they are those of a row after.
     """
     # A schema has all columns that a row may have.
-    text = shape.column_types if shape.other is None else shape.types_of(names)
+    text = (
+        shape.column_types
+        if shape.other is None
+        else shape.types_of(names, is_whole=is_whole)
+    )
     return None if text == "{}" else text
 
 

@@ -125,6 +125,8 @@ class SeenSchema(msgspec.Struct, frozen=True):
         primary_key: Columns of the primary key; null without one.
         leaves_out_generated: Whether generated columns of the table are not among them,
             as in the changes of PostgreSQL.
+        declared: Columns whose type the topic declares: the message does not show it, and
+            it may be younger than the row.
     """
 
     database: str
@@ -134,6 +136,7 @@ class SeenSchema(msgspec.Struct, frozen=True):
     column_types: dict[str, str]
     primary_key: tuple[str, ...] | None = None
     leaves_out_generated: bool = False
+    declared: tuple[str, ...] = ()
 
 
 class SeenVersion(msgspec.Struct, frozen=True):

@@ -707,8 +707,12 @@ class _NotAppliedError(Exception):
 def _news(
     row: SeenSchema | SeenVersion, versions: Iterable[TableVersion]
 ) -> tuple[list[SchemaColumn], bool]:
-    """Return the columns of a row that no version has, and whether none has its key."""
+    """Return the columns of a row that no version has, and whether none has its key.
+
+    A declared type is no other type than that of a version.
+    """
     columns = _columns_of(row)
+    declared = row.declared if isinstance(row, SeenSchema) else ()
     known: defaultdict[str, set[str]] = defaultdict(set)
     has_key = False
     for version in versions:
@@ -718,7 +722,10 @@ def _news(
     return [
         column
         for column in columns
-        if not any(agree(kind, column.type) for kind in known[column.name.lower()])
+        if not any(
+            column.name in declared or agree(kind, column.type)
+            for kind in known[column.name.lower()]
+        )
     ], not has_key
 
 

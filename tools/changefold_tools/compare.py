@@ -440,12 +440,15 @@ def times_of(lines: Iterable[Line]) -> Literal["commitTs", "es"]:
 
 
 def moment_of(line: Line, by: Literal["commitTs", "es"]) -> int:
-    """Return when a line of a history begins: its TSO, or its milliseconds (``es``)."""
-    moment: int | None = line["commitTs"]
-    if moment is None:
+    """Return when a line of a history begins: its TSO, or its milliseconds (``es``).
+
+    The lines of a connector have neither: ``None``, by ``commitTs``.
+    """
+    if by == "es" and line["commitTs"] is None:
         es: int = line["es"]
         return es
-    return moment if by == "commitTs" else moment >> _LOGICAL_BITS
+    moment: int = line["commitTs"]
+    return moment >> _LOGICAL_BITS if by == "es" else moment
 
 
 def _without(columns: frozenset[str], row: Row | None) -> Row | None:

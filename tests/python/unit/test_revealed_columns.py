@@ -45,6 +45,18 @@ def test_rows_that_name_what_ddls_told_make_no_version() -> None:
     assert fold_schemas(ddls, rows) == fold_schemas(ddls)
 
 
+def test_a_declared_type_is_not_what_a_row_shows() -> None:
+    ddls = [at(1, CREATE), at(5, "ALTER TABLE t MODIFY a BIGINT")]
+    row = msgspec.structs.replace(seen(2, until=9, a="bigint"), declared=("a",))
+    assert fold_schemas(ddls, [row]) == fold_schemas(ddls)
+
+
+def test_a_declared_column_that_a_row_has_is_revealed() -> None:
+    row = msgspec.structs.replace(seen(2, a="int", c="int"), declared=("c",))
+    _, second = fold_schemas([at(1, CREATE)], [row])
+    assert names(second) == ["id", "a", "c"]
+
+
 def test_a_row_at_the_commit_timestamp_of_a_ddl_is_before_it() -> None:
     ddls = [at(1, CREATE), at(5, "ALTER TABLE t ADD d INT")]
     versions = fold_schemas(ddls, [seen(5, a="int", c="int")])
