@@ -36,13 +36,37 @@
                 {%- do adapter.drop_relation(existing) -%}
             {%- endif -%}
             {%- call statement('main') -%}
-                {{ changefold.create_table_with(relation, compiled_code, applied) }}
+                {{ changefold.create_table_with(
+                    relation, compiled_code, changefold._write_distribution() | items | list + applied | items | list
+                ) }}
             {%- endcall -%}
         {%- endif -%}
     {%- endif -%}
     {{ run_hooks(post_hooks) }}
     {{ return({'relations': [relation]}) }}
 {% endmaterialization %}
+
+
+{#
+    How the rows of a history are brought to its files, unless the model says it.
+
+    A rebuild writes them where they are: by `is_current`, Iceberg's way for partitions,
+    they would all go to two tasks. A merge brings together what belongs to one file.
+
+    Returns:
+        A mapping of table properties.
+#}
+{% macro _write_distribution() %}
+    {%- set properties = {
+        'write.distribution-mode': 'none',
+        'write.merge.distribution-mode': 'hash',
+        'write.spark.fanout.enabled': 'true',
+    } -%}
+    {%- for name in config.get('tblproperties') or {} -%}
+        {%- do properties.pop(name, none) -%}
+    {%- endfor -%}
+    {{ return(properties) }}
+{% endmacro %}
 
 
 {#

@@ -20,9 +20,9 @@
             {%- do adapter.drop_relation(existing) -%}
         {%- endif -%}
         {%- call statement('main') -%}
-            {{ changefold.create_table_with(relation, compiled_code, {
-                'changefold.inputs': inputs, 'changefold.filters': changefold.filters_digest(),
-            }) }}
+            {{ changefold.create_table_with(relation, compiled_code, [
+                ('changefold.inputs', inputs), ('changefold.filters', changefold.filters_digest()),
+            ]) }}
         {%- endcall -%}
     {%- endif -%}
     {{ run_hooks(post_hooks) }}
@@ -36,7 +36,7 @@
     Arguments:
         relation: the table.
         sql: a `select` of its rows.
-        properties: name -> value, beside the `tblproperties` of the model.
+        properties: list of pairs (name, value), beside the `tblproperties` of the model.
 
     Returns:
         A `create or replace table`, with the clauses that dbt-spark gives one.
@@ -47,7 +47,7 @@
     {{ get_assert_columns_equivalent(sql) if is_enforced }}
     {{ file_format_clause() }}
     {{ options_clause() }}
-    tblproperties ({{ changefold.property_list((config.get('tblproperties') or {}) | items | list + properties.items() | list) }})
+    tblproperties ({{ changefold.property_list((config.get('tblproperties') or {}) | items | list + properties) }})
     {{ partition_cols(label='partitioned by') }}
     {{ clustered_cols(label='clustered by') }}
     {{ location_clause() }}

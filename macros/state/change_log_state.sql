@@ -127,18 +127,24 @@
         {%- if position and topic.is_landed -%}
             {%- set condition = condition ~ ' and batch_id > ' ~ position.batch_id -%}
         {%- elif position -%}
+            {#- Column by column: of a comparison of structs the table's files know nothing. -#}
             {%- set parts = [] -%}
-            {%- set places = [] -%}
+            {%- set partitions = {} -%}
             {%- for place, offset in position.offsets.items() -%}
-                {%- set shown = '(' ~ sql_text(place[0]) ~ ', ' ~ place[1] ~ ')' -%}
-                {%- do places.append(shown) -%}
+                {%- do partitions.setdefault(place[0], []).append(place[1]) -%}
                 {%- do parts.append(
-                    '(record_topic, kafka_partition) = ' ~ shown ~ ' and kafka_offset > ' ~ offset
+                    'record_topic = ' ~ sql_text(place[0]) ~ ' and kafka_partition = ' ~ place[1]
+                    ~ ' and kafka_offset > ' ~ offset
                 ) -%}
             {%- endfor -%}
-            {%- do parts.append(
-                '(record_topic, kafka_partition) not in (' ~ places | join(', ') ~ ')'
-            ) -%}
+            {%- set places = [] -%}
+            {%- for record_topic, numbers in partitions.items() -%}
+                {%- do places.append(
+                    '(record_topic = ' ~ sql_text(record_topic)
+                    ~ ' and kafka_partition in (' ~ numbers | join(', ') ~ '))'
+                ) -%}
+            {%- endfor -%}
+            {%- do parts.append('not (' ~ places | join(' or ') ~ ')') -%}
             {#- What was in quarantine is read again by its batch. -#}
             {%- do parts.append('batch_id > ' ~ position.batch_id) -%}
             {%- set condition = condition ~ ' and (' ~ parts | join(' or ') ~ ')' -%}
@@ -279,7 +285,7 @@
 
 {#
     The identities already in the change log that a new event can repeat, in the
-    columns of the staging models.
+    columns of the staging models, and their place in its order.
 
     Returns:
         A `select`.
@@ -293,6 +299,7 @@
         {%- for name, type in changefold.event_columns().items() %}
         {{ name if name in kept else 'cast(null as ' ~ type ~ ') as ' ~ name }},
         {%- endfor %}
+        {{ 'log_order' if is_first else changefold.log_order() }} as log_order,
         identity
     from {{ 'identified' if is_first else log_relation }}
     where

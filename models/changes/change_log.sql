@@ -35,6 +35,7 @@ identified as (
 
     select
         *,
+        {{ log_order() }} as log_order,
         {{ event_identity() }} as identity
     from events
 
@@ -61,13 +62,14 @@ gathered as (
 
 ),
 
--- At-least-once: the first delivery counts, the others stay as marked, empty rows.
+-- At-least-once: the first delivery counts, the others stay as marked, empty rows. Equal
+-- events have one place in the log's order: so one sort finds them and lays the rows out.
 numbered as (
 
     select
         *,
         row_number() over (
-            partition by identity
+            partition by log_order, identity
             order by
                 is_known desc,
                 change_sequence asc,
@@ -100,6 +102,7 @@ logged as (
         schema_version,
         is_duplicate,
         identity,
+        log_order,
 
         ---------- time
         commit_ts,
@@ -136,5 +139,5 @@ logged as (
 )
 
 -- A history opens the row groups of its table, a run those that reach above the cut.
-select * from logged
-sort by {{ log_order() }}
+select * except (log_order) from logged
+sort by log_order
