@@ -11,6 +11,7 @@ from conftest import PROJECT, Pipeline
 from messages import change, ddl, watermark
 
 from changefold_tools.models import update_models
+from changefold_tools.session import spark_session
 from changefold_tools.verify import scratch_project
 
 if TYPE_CHECKING:
@@ -165,6 +166,19 @@ def _history(pipeline: Pipeline, table: str) -> list[tuple[Any, ...]]:
     ]
 
 
+def _parts_to_read(pipeline: Pipeline, condition: str) -> int:
+    """Return how many parts of its files Spark reads to find messages of the raw table."""
+    compiled = pipeline.dbt(
+        *("compile", "--quiet", "--inline"),
+        "select * from (select 'filled' as kafka_topic, 'filled' as record_topic, "
+        "partition as kafka_partition, offset as kafka_offset, "
+        f"cast(null as bigint) as batch_id from verify.filled_raw) where {condition}",
+    )
+    [result] = compiled.results
+    found: int = spark_session().sql(result.node.compiled_code).rdd.getNumPartitions()
+    return found
+
+
 @dataclass
 class Outcome:
     """What stood in the tables: before, after and from nothing.
@@ -177,6 +191,8 @@ class Outcome:
         balance: Likewise.
         current: The current rows of one table, afterwards.
         runs: The rows of the run log.
+        unread: How much of the raw table that another tool fills the next build reads.
+        all_parts: How much of it there is.
     """
 
     before: dict[str, list[tuple[Any, ...]]]
@@ -186,6 +202,8 @@ class Outcome:
     balance: list[Rows]
     current: Rows
     runs: Rows
+    unread: int
+    all_parts: int
 
 
 @pytest.fixture(scope="module")
@@ -222,11 +240,17 @@ def outcome() -> Iterator[Outcome]:
         pipeline.dbt("build", "--quiet")
         after = look()
         current = pipeline.rows("select id, v from verify.cur_db__landed order by id")
+        parts = [
+            _parts_to_read(pipeline, condition)
+            for condition in ("{{ is_unread() }}", "true")
+        ]
         pipeline.dbt("run", "--quiet", "--full-refresh")
         runs = pipeline.rows(
             "select * from verify.run_log where kafka_topic = 'landed' order by finished_at"
         )
-        yield Outcome(before, after, look(), quarantined, balance, current, runs)
+        yield Outcome(
+            before, after, look(), quarantined, balance, current, runs, *parts
+        )
 
 
 def versions(history: list[tuple[Any, ...]], id_: int) -> list[tuple[Any, ...]]:
@@ -293,6 +317,13 @@ def test_the_balance_counts_each_message_once(outcome: Outcome) -> None:
     assert [[row[name] for name in counts] for row in after] == [
         [row[name] for name in counts] for row in rebuilt
     ]
+
+
+def test_of_a_raw_table_that_another_tool_fills_no_file_is_opened_again(
+    outcome: Outcome,
+) -> None:
+    assert outcome.unread == 0
+    assert outcome.all_parts > 0
 
 
 def test_each_run_has_written_down_what_it_did(outcome: Outcome) -> None:
