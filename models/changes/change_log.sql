@@ -62,8 +62,8 @@ gathered as (
 
 ),
 
--- At-least-once: the first delivery counts, the others stay as marked, empty rows. Equal
--- events have one place in the log's order: so one sort finds them and lays the rows out.
+-- At-least-once: the first delivery counts, the others stay as marked, empty rows.
+-- Equal events have one place in the log's order, so one sort does for both.
 numbered as (
 
     select

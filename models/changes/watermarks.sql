@@ -31,23 +31,45 @@ events as (
 
 ),
 
+-- By table first: Spark has to sort all rows to find the least or greatest struct.
+arrived_by_table as (
+
+    select
+        kafka_topic,
+        record_topic,
+        kafka_partition,
+        if(event_kind = 'row', struct(source_database, source_table), null)
+            as own_table,
+        min(kafka_offset) as first_offset,
+        max(kafka_offset) as last_offset,
+        count_if(event_index = 0) as messages,
+        max(watermark_ts) as watermark_ts,
+        max(kafka_timestamp) as last_timestamp,
+        max(batch_id) as batch_id
+    from events
+    group by
+        kafka_topic,
+        record_topic,
+        kafka_partition,
+        if(event_kind = 'row', struct(source_database, source_table), null)
+
+),
+
 arrived as (
 
     select
         kafka_topic,
         record_topic,
         kafka_partition,
-        min(kafka_offset) as first_offset,
-        max(kafka_offset) as last_offset,
-        count_if(event_index = 0) as messages,
+        min(first_offset) as first_offset,
+        max(last_offset) as last_offset,
+        sum(messages) as messages,
         max(watermark_ts) as watermark_ts,
-        max(kafka_timestamp) as last_timestamp,
-        min(struct(source_database, source_table)) filter (where event_kind = 'row')
-            as first_table,
-        max(struct(source_database, source_table)) filter (where event_kind = 'row')
-            as last_table,
+        max(last_timestamp) as last_timestamp,
+        min(own_table) as first_table,
+        max(own_table) as last_table,
         max(batch_id) as batch_id
-    from events
+    from arrived_by_table
     group by kafka_topic, record_topic, kafka_partition
 
 ),
