@@ -4,7 +4,8 @@
     A change: same topic, table, commit, operation and row images. A DDL: same topic,
     commit, table and statement. A source without commit timestamps tells the commit by
     the position in its log, or by its time. The position in Kafka is no part of it, nor
-    is the time at which the message was built. Any other message is itself only.
+    is the time at which the message was built. Any other message is itself only. The model
+    compares it among events of one `log_order`: the time of a commit belongs to it.
 
     Returns:
         An expression of type string over the columns of the staging models: two hashes of
@@ -45,7 +46,7 @@
 {#
     How the rows of the change log lie in a file: by table, those of a table by the time of
     their commit. One number, which Spark sorts without comparing rows: a hash of the table
-    before 44 bits of milliseconds.
+    before 44 bits of milliseconds. The same for events that are equal.
 
     Returns:
         An expression of type bigint.
