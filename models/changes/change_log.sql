@@ -5,7 +5,7 @@
     tblproperties={
         'write.distribution-mode': 'none',
         'write.spark.fanout.enabled': 'true',
-        'write.parquet.row-group-size-bytes': '16777216',
+        'write.parquet.row-group-size-bytes': '8388608',
     },
 ) }}
 
