@@ -10,7 +10,8 @@ each of which is certain:
 
 - the schema: its bytes are those of one that was parsed (`_Payloads`);
 - the rows, the key, and the envelope from ``source`` on: between their values stand the
-  bytes of an object that was parsed strictly (`json_layouts`);
+  bytes of an object that was parsed strictly (`json_layouts`; where an envelope ends as
+  others did, `json_tails`);
 - the values: each is one value of JSON, and of the type that its column has
   (`connect_batches`), or of the form that its field has (`debezium_sources`).
 """
@@ -23,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from changefold.batch_decoder import ERROR_TYPE, as_row
-from changefold.connect_batches import RowBatch, RowContext, RowGroup
+from changefold.connect_batches import FoundTokens, RowBatch, RowContext, RowGroup
 from changefold.connect_values import UNAVAILABLE, RowShape, undeclared
 from changefold.debezium import (
     column_types,
@@ -37,6 +38,7 @@ from changefold.declared_types import declared_shape, read_types
 from changefold.errors import CdcDecodeError
 from changefold.json_documents import JsonDocuments
 from changefold.json_layouts import Layouts, Objects, Signatures, group_by
+from changefold.json_tails import TailForms
 from changefold.message_batch import Flags, MessageBatch, Places
 from changefold.strict_json import MAX_MESSAGE_BYTES, json_text
 
@@ -218,12 +220,14 @@ class _Payloads:
     """Where the payloads of values or keys lie.
 
     Attributes:
-        pieces: The payloads; empty where there is none or it is not known.
+        pieces: The payloads without their tails; empty where there is none or it is not
+            known.
+        tails: The ends of payloads that have a known form.
         schemas: The JSON texts of the schemas.
         schema_ids: Which of them each message has; `_NO_SCHEMA`, or `_UNKNOWN`.
     """
 
-    def __init__(self, values: pa.BinaryArray) -> None:
+    def __init__(self, values: pa.BinaryArray, forms: TailForms) -> None:
         batch = MessageBatch(values)
         self._values = values
         self._batch = batch
@@ -237,7 +241,11 @@ class _Payloads:
             self._unwrap(np.flatnonzero(has_schema & ~is_other))
         is_unknown = self.schema_ids == _UNKNOWN
         self._ends[is_unknown] = self._starts[is_unknown]
+        self.tails = forms.find(batch, self._starts, self._ends)
+        for tail in self.tails:
+            self._ends[tail.messages] -= tail.form.length
         is_whole = not values.null_count and bool((self.schema_ids == _NO_SCHEMA).all())
+        is_whole &= not self.tails
         # Nothing is copied where nothing has to be cut.
         self.pieces: pa.BinaryArray = (
             values if is_whole else batch.cut(self._starts, self._ends)
@@ -329,6 +337,7 @@ _KEY: Final = 2
 
 _layouts: Final = Layouts()
 _envelopes: Final = Layouts(b",", CONSTANTS)
+_tails: Final = TailForms()
 
 _WORTH_A_GROUP: Final = 4
 """Fewer messages that are alike are parsed one by one."""
@@ -356,7 +365,8 @@ class _Recognised:
     ) -> None:
         self._count = len(values)
         self.pieces: list[_Piece] = []
-        self._value_payloads, self._key_payloads = _Payloads(values), _Payloads(keys)
+        self._value_payloads = _Payloads(values, _tails)
+        self._key_payloads = _Payloads(keys, TailForms())
         self._documents = JsonDocuments(
             [self._value_payloads.pieces, self._key_payloads.pieces]
         )
@@ -432,10 +442,16 @@ class _Recognised:
         first = documents.first_name[: self._count]
         last = documents.first_name[1 : self._count + 1]
         after, source = self._named(lengths, opens)
-        fits = documents.is_plain[: self._count] & (last - first >= 3)
+        # Where the envelope from `source` on is a tail, the row before it is the last.
+        has_tail = np.zeros(self._count, np.bool_)
+        for tail in self._value_payloads.tails:
+            has_tail[tail.messages] = True
+        source[has_tail] = last[has_tail]
+        fits = documents.is_plain[: self._count] & (last - first + has_tail >= 3)
         fits &= self._has_shapes & (self._value_payloads.schema_ids != _UNKNOWN)
         fits &= (first < after) & (after < source)
         self._messages: Places = np.flatnonzero(fits)
+        self._has_tail: Flags = has_tail[self._messages]
         first, last, after, source = (
             places[self._messages] for places in (first, last, after, source)
         )
@@ -443,12 +459,14 @@ class _Recognised:
             places[self._messages] for places in (documents.starts, documents.ends)
         )
         before_start, before_end = documents.colons[first] + 1, opens[after] - 1
-        after_start, after_end = documents.colons[after] + 1, opens[source] - 1
+        after_start, after_end = documents.colons[after] + 1, ends.copy()
+        after_end[~self._has_tail] = opens[source[~self._has_tail]] - 1
         data = documents.data
         fits = (data[starts] == ord("{")) & (opens[first] == starts + 1)
         fits &= documents.name_words(first) == _word(b'"before":')
         fits &= lengths[first] == len(b'"before":')
-        fits &= (data[before_end] == ord(",")) & (data[after_end] == ord(","))
+        fits &= data[before_end] == ord(",")
+        fits &= (data[after_end] == ord(",")) | self._has_tail
         self._is_envelope = fits
         self._images = [
             self._image(before_start, before_end, first, after),
@@ -500,7 +518,8 @@ class _Recognised:
     def _read_sources(self) -> None:
         """Read the envelopes; those that have the same members together."""
         self._sources: list[tuple[Places, SourceBatch]] = []
-        envelopes = np.flatnonzero(self._is_envelope)
+        self._read_tails()
+        envelopes = np.flatnonzero(self._is_envelope & ~self._has_tail)
         objects = self._envelopes.take(envelopes)
         numbers = self._signatures.of(objects)
         for group in group_by(numbers):
@@ -510,10 +529,39 @@ class _Recognised:
             for layout, fits, starts, ends in _envelopes.cut(
                 self._documents, chosen, int(numbers[group[0]])
             ):
+                found = chosen.take(fits)
+                # The string behind the name.
+                names = found.names + layout.members[:, None]
+                strings = self._documents.names[names] + 1
+                tokens = FoundTokens(
+                    self._documents, starts.ravel(), ends.ravel(), strings.ravel()
+                )
                 source = SourceBatch(
-                    self._documents, chosen.take(fits), layout, starts, ends
+                    self._documents, found.starts, found.ends, layout, tokens
                 )
                 self._sources.append((envelopes[group[fits]], source))
+                _tails.learn(
+                    self._documents,
+                    layout,
+                    (found.starts[source.valid], found.ends[source.valid]),
+                    (starts[:, source.valid], ends[:, source.valid]),
+                )
+
+    def _read_tails(self) -> None:
+        """Read the envelopes that end in a known form."""
+        for found in self._value_payloads.tails:
+            tail = found.take(
+                np.isin(found.messages, self._messages[self._is_envelope])
+            )
+            if not len(tail.messages):
+                continue
+            envelopes = np.searchsorted(self._messages, tail.messages)
+            documents, tokens = tail.read()
+            begins = documents.ends - tail.form.length
+            source = SourceBatch(
+                documents, begins, documents.ends, tail.form.layout, tokens
+            )
+            self._sources.append((envelopes, source))
 
     # ------------------------------------------------------------------ rows
 

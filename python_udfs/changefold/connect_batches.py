@@ -39,6 +39,7 @@ from changefold.connect_values import (
 from changefold.errors import CdcDecodeError
 from changefold.json_documents import (
     Integers,
+    JsonBytes,
     JsonDocuments,
     Views,
     Words,
@@ -57,10 +58,12 @@ __all__ = [
     "NULL",
     "NUMBER",
     "TEXT",
+    "FoundTokens",
     "RowBatch",
     "RowContext",
     "RowGroup",
     "Tokens",
+    "kind_of",
 ]
 
 # ------------------------------------------------------------------------- tokens
@@ -83,29 +86,74 @@ _WORDS: Final = {b"null": NULL, b"true": BOOLEAN, b"false": BOOLEAN}
 _NUMBER_PATTERN: Final = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
 
 
+def kind_of(value: bytes) -> int:
+    """Return what a value of JSON is, by its first byte."""
+    return int(_KINDS[value[0]])
+
+
 class Tokens:
     """Values of JSON that were cut out of documents.
 
     Attributes:
         starts: Where each begins.
         ends: Where it ends, exclusive.
-        strings: Which string of the documents it is, if it is a text.
         kinds: What it is: `NULL`, `TEXT`, `BOOLEAN`, `NUMBER`, `ARRAY`, or `BAD` for
             what is no JSON. An array has yet to be parsed, and a text that
             `JsonDocuments.has_long_escape` marks.
+        has_escape: Which are texts with a backslash.
         has_long_escape: Which are texts with such an escape.
     """
 
     def __init__(
+        self,
+        documents: JsonBytes,
+        starts: Places,
+        ends: Places,
+        kinds: npt.NDArray[np.uint8],
+        has_escape: Flags,
+    ) -> None:
+        """Take values whose kinds are known; none has a long escape."""
+        self._documents = documents
+        self.starts, self.ends, self.kinds = starts, ends, kinds
+        self.has_escape = has_escape
+        self.has_long_escape: Flags = np.zeros(len(starts), np.bool_)
+
+    def integers(self, chosen: Places) -> Integers:
+        """Return the numbers of some tokens, not valid where they are no integers."""
+        return self._documents.integers(self.starts[chosen], self.ends[chosen])
+
+    def digits(self, chosen: Places) -> Words:
+        """Return the digits of some tokens, as `JsonBytes.digits` does."""
+        return self._documents.digits(self.starts[chosen], self.ends[chosen])
+
+    def cut(self, chosen: Places) -> pa.BinaryArray:
+        """Cut tokens out."""
+        return self._documents.cut(self.starts[chosen], self.ends[chosen])
+
+    def contents(self, chosen: Places) -> pa.BinaryArray:
+        """Cut what is between the quotes of texts."""
+        return self._documents.cut(self.starts[chosen] + 1, self.ends[chosen] - 1)
+
+
+class FoundTokens(Tokens):
+    """Values that lie between the members of layouts, and may be no JSON."""
+
+    def __init__(
         self, documents: JsonDocuments, starts: Places, ends: Places, strings: Places
     ) -> None:
-        """Tell what the values are."""
-        self._documents = documents
-        self.starts, self.ends, self.strings = starts, ends, strings
+        """Tell what the values are.
+
+        Args:
+            documents: The documents.
+            starts: Where each value begins.
+            ends: Where it ends, exclusive.
+            strings: Which string of the documents it is, if it is a text.
+        """
         kinds = _KINDS.take(documents.data[starts])
-        self.kinds: npt.NDArray[np.uint8] = kinds
-        self.has_long_escape: Flags = np.zeros(len(starts), np.bool_)
-        self._check_texts()
+        super().__init__(
+            documents, starts, ends, kinds, np.zeros(len(starts), np.bool_)
+        )
+        self._check_texts(documents, strings)
         self._check_words()
         self.numbers: Places = np.flatnonzero(kinds == NUMBER)
         self._number_places = np.zeros(len(starts), np.intp)
@@ -113,16 +161,16 @@ class Tokens:
         self._integers = documents.integers(starts[self.numbers], ends[self.numbers])
         self._check_numbers()
 
-    def _check_texts(self) -> None:
+    def _check_texts(self, documents: JsonDocuments, strings: Places) -> None:
         texts = np.flatnonzero(self.kinds == TEXT)
         if not len(texts):
             return
-        documents = self._documents
-        strings = np.minimum(self.strings[texts], len(documents.opens) - 1)
+        strings = np.minimum(strings[texts], len(documents.opens) - 1)
         # Within a string there is no other: all quotes have been found.
         is_whole = documents.opens[strings] == self.starts[texts]
         is_whole &= documents.closes[strings] == self.ends[texts] - 1
         self.kinds[texts[~is_whole]] = BAD
+        self.has_escape[texts] = documents.has_escape[strings]
         self.has_long_escape[texts] = documents.has_long_escape[strings] & is_whole
 
     def _check_words(self) -> None:
@@ -156,18 +204,6 @@ class Tokens:
             valid[places] & is_number,
             numbers[places],
         )
-
-    def digits(self, chosen: Places) -> Words:
-        """Return the digits of some tokens, as `JsonDocuments.digits` does."""
-        return self._documents.digits(self.starts[chosen], self.ends[chosen])
-
-    def cut(self, chosen: Places) -> pa.BinaryArray:
-        """Cut tokens out."""
-        return self._documents.cut(self.starts[chosen], self.ends[chosen])
-
-    def contents(self, chosen: Places) -> pa.BinaryArray:
-        """Cut what is between the quotes of texts."""
-        return self._documents.cut(self.starts[chosen] + 1, self.ends[chosen] - 1)
 
 
 # --------------------------------------------------------------------------- rows
@@ -329,7 +365,7 @@ class RowBatch:
             for group, plan in zip(groups, plans, strict=True)
             if plan is not None
         ]
-        self._tokens = Tokens(
+        self._tokens = FoundTokens(
             documents,
             *(
                 np.concatenate(

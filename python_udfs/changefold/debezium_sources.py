@@ -17,8 +17,8 @@ from changefold.debezium import DebeziumMessage, read_source
 from changefold.debezium_positions import read_position
 from changefold.declared_types import table_name
 from changefold.errors import CdcDecodeError
-from changefold.json_documents import MAX_WINDOW, JsonDocuments, Words
-from changefold.json_layouts import Layout, Objects, Path
+from changefold.json_documents import MAX_WINDOW, JsonBytes, Words
+from changefold.json_layouts import Layout, Path
 from changefold.message_batch import Flags, Places
 from changefold.strict_json import MAX_MILLISECONDS, read_string, strict_tokens
 
@@ -99,29 +99,25 @@ class SourceBatch:
 
     def __init__(
         self,
-        documents: JsonDocuments,
-        objects: Objects,
-        layout: Layout,
+        documents: JsonBytes,
         starts: Places,
         ends: Places,
+        layout: Layout,
+        tokens: Tokens,
     ) -> None:
         """Read the values.
 
         Args:
             documents: The documents.
-            objects: The ends of the envelopes.
-            layout: Their layout.
-            starts: Where the values begin, a matrix of the shape (members, messages).
+            starts: Where the ends of the envelopes begin.
             ends: Where they end, exclusive.
+            layout: Their layout.
+            tokens: Their values, member by member.
         """
         self._documents = documents
-        self._objects = objects
-        # The string behind the name.
-        strings = documents.names[objects.names + layout.members[:, None]] + 1
-        self._layout = layout
-        self._shape = starts.shape
-        self._tokens = Tokens(documents, starts.ravel(), ends.ravel(), strings.ravel())
-        tokens = self._tokens
+        self._starts, self._ends = starts, ends
+        self._shape = (len(layout.paths), len(starts))
+        self._tokens = tokens
         self._kinds = tokens.kinds.reshape(self._shape)
         has_long_escape = tokens.has_long_escape.reshape(self._shape)
         self.valid: Flags = ~((self._kinds == BAD) | has_long_escape).any(axis=0)
@@ -188,8 +184,8 @@ class SourceBatch:
         message = DebeziumMessage()
         try:
             start, end = (
-                int(self._objects.starts[place]),
-                int(self._objects.ends[place]),
+                int(self._starts[place]),
+                int(self._ends[place]),
             )
             text = self._documents.data[start:end].tobytes()
             payload = strict_tokens(b"{" + text[1:])
@@ -277,10 +273,7 @@ class SourceBatch:
         kinds = self._kinds[member]
         row = self._row(member)
         is_text = kinds == TEXT
-        has_escape = np.zeros(count, np.bool_)
-        has_escape[is_text] = self._documents.has_escape[
-            self._tokens.strings[row[is_text]]
-        ]
+        has_escape = self._tokens.has_escape[row]
         self.valid &= (is_text & ~has_escape) | (kinds == NULL)
         return is_text, self._tokens.starts[row] + 1, self._tokens.ends[row] - 1
 

@@ -20,8 +20,10 @@ from changefold.strict_json import MAX_INT64
 __all__ = [
     "MAX_WINDOW",
     "Integers",
+    "JsonBytes",
     "JsonDocuments",
     "Views",
+    "escapes_in",
     "join_views",
     "moved_views",
     "views_of",
@@ -71,82 +73,31 @@ class Integers(NamedTuple):
     numbers: npt.NDArray[np.int64]
 
 
-class JsonDocuments(MessageBatch):
-    r"""The documents of a batch, and the members in them.
+class JsonBytes(MessageBatch):
+    """The documents of a batch, whose bytes are read by words.
 
     Attributes:
         data: The bytes of all documents; `MAX_WINDOW` others lie before and behind.
-        is_plain: Which documents are UTF-8 without control characters.
-        opens: Where each string begins: its quote. The strings of a document that has
-            a quote too many are left out.
-        closes: Where it ends: its quote.
-        has_escape: Which strings have a backslash.
-        has_long_escape: Which have one that is not of those our own texts have, such
-            as ``\u0041``, or none of JSON at all.
-        names: Which strings are names of members.
-        colons: Where the colon behind each name lies.
-        name_opens: Where the name begins: its quote.
-        name_lengths: How many bytes the name has, with its quotes and colon.
-        first_name: By the document, its first name; one more for the end.
+        escapes: Which backslashes begin an escape, in order.
     """
 
-    def __init__(self, pieces: list[pa.BinaryArray]) -> None:
-        """Find the members.
+    def __init__(
+        self, pieces: list[pa.BinaryArray], escapes: Places | None = None
+    ) -> None:
+        """Put the documents together.
 
         Args:
             pieces: The documents, in one or more arrays of type binary.
+            escapes: Places of backslashes, from the first document on; none by default.
         """
         margin = pa.array([b" " * MAX_WINDOW], pa.binary())
         super().__init__(pa.concat_arrays([margin, *pieces, margin]))
-        self.is_plain = self.plain()[1:-1]
         self.data = self._bytes[: self.ends[-1]]
         self.starts, self.ends = self.starts[1:-1], self.ends[1:-1]
-        found = self.data == _BACKSLASH
-        escapes = self._escapes(found)
-        # In the same memory: the kernel takes long to give more.
-        is_quote = np.equal(self.data, _QUOTE, out=found)
-        is_quote[escapes + 1] = False
-        places = np.flatnonzero(is_quote)
-        bounds = np.searchsorted(places, np.append(self.starts, len(self.data)))
-        counts = np.diff(bounds)
-        is_odd = counts % 2 == 1
-        if is_odd.any():
-            places = places[np.repeat(~is_odd, counts)]
-            bounds = np.append(0, np.cumsum(np.where(is_odd, 0, counts)))
-        self.opens: Places = places[0::2]
-        self.closes: Places = places[1::2]
-        self._mark_escapes(escapes)
-        self.names: Places = np.flatnonzero(self.data[1:][self.closes] == _COLON)
-        self.colons: Places = self.closes[self.names] + 1
-        self.name_opens: Places = self.opens[self.names]
-        self.name_lengths: Places = self.colons - self.name_opens
-        self.name_lengths += 1
-        self.first_name: Places = np.searchsorted(self.names, bounds // 2)
-
-    @staticmethod
-    def _escapes(is_slash: Flags) -> Places:
-        """Return which backslashes begin an escape."""
-        if not is_slash.any():
-            return np.empty(0, np.int64)
-        slashes = np.flatnonzero(is_slash)
-        begins = np.append(True, np.diff(slashes) > 1)[: len(slashes)]
-        run_starts = np.flatnonzero(begins)
-        ids = np.cumsum(begins) - 1
-        within = np.arange(len(slashes)) - run_starts[ids]
-        # In a run of them every second one is escaped itself.
-        found: Places = slashes[within % 2 == 0]
-        return found
-
-    def _mark_escapes(self, escapes: Places) -> None:
-        self.escapes = escapes
-        self.has_escape: Flags = np.zeros(len(self.opens), np.bool_)
-        self.has_long_escape: Flags = np.zeros(len(self.opens), np.bool_)
-        if not len(self.opens):
-            return
-        strings = np.maximum(np.searchsorted(self.opens, escapes) - 1, 0)
-        self.has_escape[strings] = True
-        is_long = ~_SHORT_ESCAPES[self.data[escapes + 1]]
-        self.has_long_escape[strings[is_long]] = True
+        self._values = self._values[1:-1]
+        self.escapes: Places = np.empty(0, np.int64)
+        if escapes is not None:
+            self.escapes = escapes + MAX_WINDOW
 
     def window(self, places: Places, length: int) -> npt.NDArray[np.uint8]:
         """Return the bytes from each place on, as `pieces` does."""
@@ -171,12 +122,6 @@ class JsonDocuments(MessageBatch):
         )
         taken = pieces[places]
         return taken.view(np.uint64).reshape(*places.shape, length // 8)
-
-    def name_words(self, names: Places) -> Words:
-        """Return the last bytes of names with their quotes and colons, at most 8."""
-        words: Words = self.pieces(self.colons[names] - 7, 8)[..., 0]
-        words &= _LAST_BYTES.take(self.name_lengths[names], mode="clip")
-        return words
 
     def short_words(self, starts: Places, ends: Places) -> Words:
         """Return pieces of up to 8 bytes as words."""
@@ -229,6 +174,86 @@ class JsonDocuments(MessageBatch):
         word &= mask
         word |= _ZEROS & ~mask
         return word
+
+
+class JsonDocuments(JsonBytes):
+    r"""The documents of a batch, and the members in them.
+
+    Attributes:
+        is_plain: Which documents are UTF-8 without control characters.
+        opens: Where each string begins: its quote. The strings of a document that has
+            a quote too many are left out.
+        closes: Where it ends: its quote.
+        has_escape: Which strings have a backslash.
+        has_long_escape: Which have one that is not of those our own texts have, such
+            as ``\u0041``, or none of JSON at all.
+        names: Which strings are names of members.
+        colons: Where the colon behind each name lies.
+        name_opens: Where the name begins: its quote.
+        name_lengths: How many bytes the name has, with its quotes and colon.
+        first_name: By the document, its first name; one more for the end.
+    """
+
+    def __init__(self, pieces: list[pa.BinaryArray]) -> None:
+        """Find the members.
+
+        Args:
+            pieces: The documents, in one or more arrays of type binary.
+        """
+        super().__init__(pieces)
+        self.is_plain = self.plain()
+        found = self.data == _BACKSLASH
+        escapes = escapes_in(found)
+        # In the same memory: the kernel takes long to give more.
+        is_quote = np.equal(self.data, _QUOTE, out=found)
+        is_quote[escapes + 1] = False
+        places = np.flatnonzero(is_quote)
+        bounds = np.searchsorted(places, np.append(self.starts, len(self.data)))
+        counts = np.diff(bounds)
+        is_odd = counts % 2 == 1
+        if is_odd.any():
+            places = places[np.repeat(~is_odd, counts)]
+            bounds = np.append(0, np.cumsum(np.where(is_odd, 0, counts)))
+        self.opens: Places = places[0::2]
+        self.closes: Places = places[1::2]
+        self._mark_escapes(escapes)
+        self.names: Places = np.flatnonzero(self.data[1:][self.closes] == _COLON)
+        self.colons: Places = self.closes[self.names] + 1
+        self.name_opens: Places = self.opens[self.names]
+        self.name_lengths: Places = self.colons - self.name_opens
+        self.name_lengths += 1
+        self.first_name: Places = np.searchsorted(self.names, bounds // 2)
+
+    def _mark_escapes(self, escapes: Places) -> None:
+        self.escapes = escapes
+        self.has_escape: Flags = np.zeros(len(self.opens), np.bool_)
+        self.has_long_escape: Flags = np.zeros(len(self.opens), np.bool_)
+        if not len(self.opens):
+            return
+        strings = np.maximum(np.searchsorted(self.opens, escapes) - 1, 0)
+        self.has_escape[strings] = True
+        is_long = ~_SHORT_ESCAPES[self.data[escapes + 1]]
+        self.has_long_escape[strings[is_long]] = True
+
+    def name_words(self, names: Places) -> Words:
+        """Return the last bytes of names with their quotes and colons, at most 8."""
+        words: Words = self.pieces(self.colons[names] - 7, 8)[..., 0]
+        words &= _LAST_BYTES.take(self.name_lengths[names], mode="clip")
+        return words
+
+
+def escapes_in(is_slash: Flags) -> Places:
+    """Return which backslashes begin an escape; ``is_slash`` tells where there is one."""
+    if not is_slash.any():
+        return np.empty(0, np.int64)
+    slashes = np.flatnonzero(is_slash)
+    begins = np.append(True, np.diff(slashes) > 1)[: len(slashes)]
+    run_starts = np.flatnonzero(begins)
+    ids = np.cumsum(begins) - 1
+    within = np.arange(len(slashes)) - run_starts[ids]
+    # In a run of them every second one is escaped itself.
+    found: Places = slashes[within % 2 == 0]
+    return found
 
 
 def _are_digits(words: Words) -> Flags:

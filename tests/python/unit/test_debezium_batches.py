@@ -15,17 +15,25 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from changefold import arrow_debezium
+from changefold import arrow_debezium, json_tails
 from changefold.arrow_debezium import parse_batch
 from changefold.batch_decoder import as_row
 from changefold.connect_values import UNAVAILABLE
 from changefold.debezium import read_debezium
 from changefold.declared_types import table_name
+from changefold.json_tails import Tail, TailForms
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "debezium"
 SCENARIOS = sorted(path.parent.name for path in GOLDEN.glob("*/messages.ndjson.gz"))
 
 Record = tuple[bytes | None, bytes | None]
+
+
+@pytest.fixture(autouse=True)
+def _few_make_a_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begin without forms of ends, and keep those that a few messages have."""
+    monkeypatch.setattr(json_tails, "_WORTH_A_FORM", 2)
+    monkeypatch.setattr(arrow_debezium, "_tails", TailForms())
 
 
 def records(scenario: str) -> list[Record]:
@@ -73,9 +81,11 @@ def together(
 
 
 def assert_same(messages: list[Record], types: list[str | None] | None = None) -> None:
-    found, expected = together(messages, types), one_by_one(messages, types)
-    for message, row, expected_row in zip(messages, found, expected, strict=True):
-        assert row == expected_row, message
+    expected = one_by_one(messages, types)
+    # The second time the ends of many have a known form.
+    for found in (together(messages, types), together(messages, types)):
+        for message, row, expected_row in zip(messages, found, expected, strict=True):
+            assert row == expected_row, message
 
 
 def declared_types(
@@ -146,6 +156,31 @@ def test_most_messages_of_a_batch_are_not_parsed_one_by_one(
         together(each, declared)
         # The others are DDL, truncates and heartbeats.
         assert len(parsed) < len(messages) / 4
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    ["sqlserver_shop_synthetic", "postgresql_shop", "mariadb_shop"],
+)
+def test_the_ends_of_most_messages_have_a_form_that_was_seen(
+    scenario: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+
+    def count(tail: Tail) -> Any:
+        read.extend(tail.messages.tolist())
+        return read_tail(tail)
+
+    read_tail = Tail.read
+    monkeypatch.setattr(Tail, "read", count)
+    messages = records(scenario) * 10
+    for each in (messages, [(bare(key), bare(value)) for key, value in messages]):
+        monkeypatch.setattr(arrow_debezium, "_tails", TailForms())
+        for _ in range(json_tails._MAX_FORMS):
+            read.clear()
+            together(each)
+        changes = [row for row in together(each) if row["event_kind"] == "row"]
+        assert len(read) > len(changes) / 2
 
 
 # ------------------------------------------------------------------ changed messages
@@ -322,6 +357,24 @@ CHANGES: dict[str, Callable[[bytes, random.Random], bytes]] = {
     "escapes": changing(escape),
     "another value": changing(put),
 }
+
+
+@pytest.mark.parametrize(
+    "scenario", ["sqlserver_shop_synthetic", "postgresql_shop", "mariadb_shop"]
+)
+def test_no_byte_of_an_end_with_a_known_form_can_be_another_unnoticed(
+    scenario: str,
+) -> None:
+    messages = [(bare(key), bare(value)) for key, value in records(scenario)]
+    key, value = next(each for each in messages if b'"op":"c"' in (each[1] or b""))
+    assert value is not None
+    together([(key, value)] * 2)
+    changed: list[Record] = [
+        (key, value[:place] + bytes([byte]) + value[place + 1 :])
+        for place in range(value.rindex(b',"source":{') - 1, len(value))
+        for byte in b'\x00\x1f "\\,-09:a{}~\x7f\x80\xc3\xfa\xff'
+    ]
+    assert_same(changed)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
