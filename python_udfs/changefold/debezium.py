@@ -118,8 +118,8 @@ class DebeziumMessage(msgspec.Struct):
         transaction_order: ``transaction.total_order``, from 1.
         ddl_sql: ``ddl`` of a DDL; null in SQL Server.
         table_changes: JSON text of ``tableChanges`` of a DDL.
-        logical_message: JSON object of ``prefix``, ``content`` (bytes, as in a row) and
-            ``transactional``.
+        logical_message: JSON object of ``prefix``, ``content`` (as it came: base64, or
+            what ``binary.handling.mode`` says) and ``transactional``.
         error: Why the message is invalid. The other fields then hold what could be
             read. A path that begins with ``$key`` is in the key.
     """
@@ -706,16 +706,12 @@ def _logical_message(payload: Json, path: str) -> str:
     place = f"{path}.message"
     if fields is None:
         raise missing("object", place, payload, "message")
-    content = row_shape(
-        [{"field": "content", "type": "bytes", "optional": True}], place, ""
-    )
     if not isinstance(fields, dict):
         raise wrong_type("object", fields, place)
-    texts, _ = content.texts({"content": fields.get("content")}, place)
     return _json(
         {
             "prefix": optional_text(fields, "prefix", place),
-            **texts,
+            "content": optional_text(fields, "content", place),
             "transactional": fields.get("transactional") is True,
         }
     )
