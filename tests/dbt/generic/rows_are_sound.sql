@@ -32,7 +32,7 @@
 
         select
             *,
-            {{ broken if conditions else 'array()' }} as broken_conditions
+            {{ broken if conditions else 'cast(array() as array<string>)' }} as broken_conditions
         from {{ model }}
 
     )
