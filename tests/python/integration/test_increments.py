@@ -57,6 +57,7 @@ class Outcome:
     copy_versions: list[tuple[int, int, int, int | None]]
     moved: list[set[int]]
     notes: list[list[tuple[int, int]]]
+    emptied: list[set[int]]
     unmarked: list[list[tuple[int, int]]]
 
 
@@ -125,6 +126,33 @@ def land_moved(pipeline: Pipeline, run: int) -> None:
         pipeline.land(f"{run}_{number}", "moved", part)
 
 
+def land_emptied(pipeline: Pipeline) -> None:
+    """Land a TRUNCATE of Canal, and rows of another partition: all in one second.
+
+    The row of its own batch has a lower offset than the TRUNCATE.
+    """
+
+    def inserted(id_: int, batch: int) -> str:
+        return change(
+            "INSERT",
+            {"id": str(id_)},
+            None,
+            table="emptied",
+            es=EPOCH,
+            ts=EPOCH + batch,
+        )
+
+    create = ddl(
+        "CREATE TABLE `emptied` (`id` INT PRIMARY KEY)", None, "emptied", EPOCH
+    )
+    truncate = json.loads(ddl("TRUNCATE TABLE `emptied`", None, "emptied", EPOCH))
+    truncate["ts"] = EPOCH + 20
+    before = [create, inserted(1, 10), inserted(2, 10), json.dumps(truncate)]
+    pipeline.land("1", "emptied", records(before))
+    others = [inserted(101, 10), inserted(102, 20)]
+    pipeline.land("2", "emptied", records(others, partition=1))
+
+
 def land_unmarked(pipeline: Pipeline, run: int) -> None:
     """Land Debezium messages of TiCDC in a topic without watermarks."""
     changes = {
@@ -149,6 +177,8 @@ def land_own(pipeline: Pipeline, run: int) -> None:
     """Land what the topics that have a function of their own get before a build."""
     land_moved(pipeline, run)
     land_unmarked(pipeline, run)
+    if run == 1:
+        land_emptied(pipeline)
 
 
 def land_late_and_hashed(pipeline: Pipeline) -> None:
@@ -193,7 +223,7 @@ def land_late_and_hashed(pipeline: Pipeline) -> None:
 
 @pytest.fixture(scope="module")
 def outcome() -> Iterator[Outcome]:
-    seen = Outcome([], [], [], [], [], [], [], [], [], [], [])
+    seen = Outcome([], [], [], [], [], [], [], [], [], [], [], [])
     with scratch_project(PROJECT, "interpreted") as folder:
         pipeline = Pipeline(
             folder,
@@ -203,10 +233,12 @@ def outcome() -> Iterator[Outcome]:
                 "late": 2,
                 "copies": 1,
                 "moved": 2,
+                "emptied": 2,
                 "unmarked": 1,
             },
             versions={"protocol": "ticdc_simple"},
             moved={"protocol": "canal_json"},
+            emptied={"protocol": "canal_json"},
             unmarked={
                 "protocol": "debezium",
                 "has_watermarks": False,
@@ -260,6 +292,12 @@ def outcome() -> Iterator[Outcome]:
             seen.moved.append({row["id"] for row in there})
             notes = pipeline.rows("select a, _cdc_copy from verify.cur_db__notes")
             seen.notes.append(sorted((row["a"], row["_cdc_copy"]) for row in notes))
+            seen.emptied.append(
+                {
+                    row["id"]
+                    for row in pipeline.rows("select id from verify.cur_db__emptied")
+                }
+            )
             rows = pipeline.rows(
                 "select id, v from verify.cur_db__unmarked order by id"
             )
@@ -412,6 +450,12 @@ def test_a_row_without_a_key_counts_once_if_more_of_its_second_come_later(
     outcome: Outcome,
 ) -> None:
     assert outcome.notes == [[(1, 1)], [(1, 1), (2, 1)], [(1, 1), (2, 1), (3, 1)]]
+
+
+def test_a_truncate_of_canal_acts_before_its_batch_in_other_partitions(
+    outcome: Outcome,
+) -> None:
+    assert outcome.emptied == [{102}] * 3
 
 
 def test_without_watermarks_every_change_that_arrived_is_applied(
