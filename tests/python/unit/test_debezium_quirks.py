@@ -942,6 +942,15 @@ def test_a_single_bit_of_mariadb_is_a_boolean_and_more_are_little_endian() -> No
     assert row["b64"] == "1" + "0" * 63
 
 
+def test_bytes_that_the_connector_writes_in_hex_are_the_text_that_was_sent() -> None:
+    assert types_of(MARIADB_STRINGS, "bins")["b"] == "connect.string"
+    in_hex = image(MARIADB_STRINGS, "bins", 2002, "c")
+    in_bytes = image(MARIADB_TYPES, "bins", 2002, "c")
+    for column in ("b", "vb", "tb", "bl", "lb"):
+        sent = str(in_bytes[column]).encode("latin-1")
+        assert in_hex[column] == sent.hex()
+
+
 def test_a_boolean_of_mariadb_is_a_small_number() -> None:
     assert types_of(MARIADB_TYPES, "ints")["bo"] == "connect.int16"
     assert image(MARIADB_TYPES, "ints", 1002, "r")["bo"] == "127"
