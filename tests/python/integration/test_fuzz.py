@@ -89,7 +89,9 @@ def outcome() -> Iterator[Outcome]:
                 half = len(records) // 2
                 part = records[half:] if build else records[:half]
                 pipeline.land(str(build), topic, part)
-            pipeline.dbt("build", "--quiet")
+            # That one names what this topic has: some values with a schema, some without.
+            mixed = "values_were_read_by_their_types"
+            pipeline.dbt("build", "--quiet", "--exclude", mixed)
             balances.append(pipeline.rows("select * from verify.balance"))
         yield Outcome(
             messages,
