@@ -179,7 +179,7 @@ def test_a_decoder_that_is_wrong_about_a_message_is_found(
     reason: str,
 ) -> None:
     monkeypatch.setitem(DECODERS, PROTOCOL, replace(GOOD, alone=alone))
-    monkeypatch.setattr(fuzz, "_STOP_AFTER", 0.05)
+    monkeypatch.setattr(fuzz, "_STOP_AFTER", 0.5)
     monkeypatch.setattr(fuzz, "mutate", lambda *_, **__: (Message(None, b"{}"), ["x"]))
     (failure, *_) = [
         each for each in Fuzzer(topics, 3).run(1).failures if reason in each.reason
