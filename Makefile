@@ -7,7 +7,8 @@ export DBT_SEND_ANONYMOUS_USAGE_STATS = false
 .DEFAULT_GOAL := help
 .PHONY: help setup demo demo-kafka build models models-check docs test unit property property-long \
         golden test-kafka test-package test-cluster test-delta \
-        lint format types verify chaos fuzz bench bench-parse bench-memory bench-models bench-tables profile clean
+        lint format types verify chaos fuzz bench bench-parse bench-memory bench-models bench-tables \
+        bench-layouts profile clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -121,6 +122,9 @@ bench-tables: setup ## Seconds of builds by the number of source tables
 profile: setup ## Where the time of a build goes, by node and by what Spark's tasks did
 	$(BIN)/python benchmarks/build_profile.py --messages $(or $(MESSAGES),200000) \
 		$(if $(SVG),--svg "$(SVG)")
+
+bench-layouts: setup ## Ways to end the versions of a history: a batch's time, a reader's
+	$(BIN)/python benchmarks/history_layouts.py
 
 bench-models: setup ## Jobs, shuffles, rows and files of each model, load and increments
 	$(BIN)/python benchmarks/model_costs.py

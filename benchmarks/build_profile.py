@@ -1,4 +1,4 @@
-"""Where the time of a build goes: by dbt node, and in Spark by what its tasks did.
+"""Where the time of a build goes: by dbt node, by Spark stage, and by what tasks did.
 
 Three builds of the made-up topic, each a process of its own: a full load, one percent more,
 nothing new. What dbt says of its nodes comes from `run_results.json`, what Spark did for
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ import time
 from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import datetime
+from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -30,11 +32,14 @@ from changefold_tools.session import stop_session
 from changefold_tools.verify import declare_topics, scratch_project
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 PROJECT: Final = Path(__file__).parents[1]
 SHORTEST: Final = 0.3
-"""Seconds; nodes that took less are one line together."""
+"""Seconds; nodes that took less are one line together, as are stages."""
+
+PHASES: Final = ("Python", "sort", "shuffle", "rest")
+"""What the time of tasks goes to; the rest is reading, computing and writing."""
 
 _SETTINGS: Final = """\
 spark.eventLog.enabled true
@@ -42,6 +47,8 @@ spark.eventLog.compress false
 spark.eventLog.rolling.enabled false
 spark.eventLog.dir file://{folder}
 """
+
+_PHASE_COLUMNS: Final = tuple(f"tasks: {phase}" for phase in PHASES)
 
 _PHASES: Final = {
     "time to run Python workers": "Python",
@@ -51,8 +58,35 @@ _PHASES: Final = {
 }
 """A figure of a stage -> the phase it belongs to."""
 
+_WRAPPERS: Final = {"AdaptiveSparkPlan", "WholeStageCodegen", "InputAdapter"}
+"""What only holds other operators."""
+
 _NANOSECONDS: Final = {"internal.metrics.shuffle.write.writeTime"}
 """Those that are not in milliseconds."""
+
+
+@dataclass
+class Stage:
+    """A stage of a Spark job that ran.
+
+    Attributes:
+        node: The dbt node that it ran for.
+        operators: Names of the plan's operators in it, those that read first.
+        span: When it ran, seconds since 1970.
+        parts: How many tasks it had.
+        tasks: Phase -> seconds of its tasks, summed.
+    """
+
+    node: Node
+    operators: list[str]
+    span: tuple[float, float]
+    parts: int
+    tasks: dict[str, float]
+
+    @property
+    def seconds(self) -> float:
+        """How long it ran."""
+        return self.span[1] - self.span[0]
 
 
 @dataclass
@@ -77,9 +111,21 @@ class Node:
         return _covered(self.spans)
 
     @property
-    def outside_jobs(self) -> float:
-        """How long no job of it ran: dbt, analysis, planning, code generation, commits."""
-        return max(self.seconds - _covered(self.jobs), 0.0)
+    def around_jobs(self) -> tuple[float, ...]:
+        """How long no job of it ran: before the first, between jobs, after the last.
+
+        Before it dbt renders, and Spark analyses, plans and generates code; after it
+        tables are committed, and dbt notes what it did. Of hooks only jobs are known.
+        """
+        if not self.spans:
+            return 0.0, 0.0, 0.0
+        if not self.jobs:
+            return self.seconds, 0.0, 0.0
+        before = max(min(self.jobs)[0] - min(self.spans)[0], 0.0)
+        last = max(end for _, end in self.jobs)
+        after = max(max(end for _, end in self.spans) - last, 0.0)
+        without = self.seconds - _covered(self.jobs)
+        return before, max(without - before - after, 0.0), after
 
 
 @dataclass
@@ -92,6 +138,7 @@ class Build:
         spark_begin: When Spark's context was there to start the application.
         end: When its process was over.
         nodes: By name, hooks among them.
+        stages: Those of their jobs, as they ended.
     """
 
     name: str
@@ -99,6 +146,7 @@ class Build:
     spark_begin: float
     end: float
     nodes: dict[str, Node]
+    stages: list[Stage]
 
 
 def _covered(spans: list[tuple[float, float]]) -> float:
@@ -168,9 +216,10 @@ def _build(project: Path, events: Path, name: str) -> Build:
     end = time.time()
     nodes = _nodes(json.loads((project / "target" / "run_results.json").read_text()))
     [log] = [path for path in events.iterdir() if path.name.startswith("local-")]
+    build = Build(name, begin, begin, end, nodes, [])
     with log.open(encoding="utf-8") as file:
-        spark_begin = _add_jobs(nodes, map(json.loads, file))
-    return Build(name, begin, spark_begin, end, nodes)
+        _add_jobs(build, map(json.loads, file))
+    return build
 
 
 def _nodes(results: dict[str, Any]) -> dict[str, Node]:
@@ -188,17 +237,22 @@ def _nodes(results: dict[str, Any]) -> dict[str, Node]:
     return nodes
 
 
-def _add_jobs(nodes: dict[str, Node], events: Iterator[dict[str, Any]]) -> float:
-    """Add jobs and tasks to the nodes that they ran for; return when Spark began."""
-    spark_begin = 0.0
+def _add_jobs(build: Build, events: Iterator[dict[str, Any]]) -> None:
+    """Add jobs, stages and tasks to the nodes that they ran for, and when Spark began."""
     of_job: dict[int, tuple[Node, float]] = {}
     of_stage: dict[int, Node] = {}
+    operators: dict[int, str] = {}
     for event in events:
-        match event["Event"]:
+        match event["Event"].rpartition(".")[2]:
             case "SparkListenerApplicationStart":
-                spark_begin = event["Timestamp"] / 1000
+                build.spark_begin = event["Timestamp"] / 1000
+            case (
+                "SparkListenerSQLExecutionStart"
+                | "SparkListenerSQLAdaptiveExecutionUpdate"
+            ):
+                operators |= dict(_operators(event["sparkPlanInfo"]))
             case "SparkListenerJobStart":
-                node = _node_of(nodes, event["Properties"])
+                node = _node_of(build.nodes, event["Properties"])
                 of_job[event["Job ID"]] = node, event["Submission Time"] / 1000
                 for stage in event["Stage IDs"]:
                     of_stage.setdefault(stage, node)
@@ -206,9 +260,36 @@ def _add_jobs(nodes: dict[str, Node], events: Iterator[dict[str, Any]]) -> float
                 node, begin = of_job[event["Job ID"]]
                 node.jobs.append((begin, event["Completion Time"] / 1000))
             case "SparkListenerStageCompleted":
-                stage = event["Stage Info"]
-                _add_tasks(of_stage[stage["Stage ID"]].tasks, stage["Accumulables"])
-    return spark_begin
+                info = event["Stage Info"]
+                stage = _stage(of_stage[info["Stage ID"]], info, operators)
+                build.stages.append(stage)
+                for phase, seconds in stage.tasks.items():
+                    stage.node.tasks[phase] += seconds
+
+
+def _operators(plan: dict[str, Any]) -> Iterator[tuple[int, str]]:
+    """Yield the figures of a plan with the operators that count them, leaves first."""
+    for child in plan["children"]:
+        yield from _operators(child)
+    for metric in plan["metrics"]:
+        yield metric["accumulatorId"], plan["nodeName"]
+
+
+def _stage(node: Node, info: dict[str, Any], operators: dict[int, str]) -> Stage:
+    figures = info["Accumulables"]
+    counted = {figure["ID"] for figure in figures}
+    named = dict.fromkeys(
+        re.sub(r"^BatchScan lake\.\w+\.", "Scan ", re.sub(r" \(\d+\)$", "", name))
+        for metric, name in operators.items()
+        if metric in counted
+    )
+    return Stage(
+        node,
+        [name for name in named if name not in _WRAPPERS],
+        (info["Submission Time"] / 1000, info["Completion Time"] / 1000),
+        info["Number of Tasks"],
+        _tasks(figures),
+    )
 
 
 def _node_of(nodes: dict[str, Node], properties: dict[str, str]) -> Node:
@@ -218,25 +299,22 @@ def _node_of(nodes: dict[str, Node], properties: dict[str, str]) -> Node:
     return nodes.setdefault(shown, Node(shown))
 
 
-def _add_tasks(tasks: dict[str, float], figures: list[dict[str, Any]]) -> None:
-    told = 0.0
+def _tasks(figures: list[dict[str, Any]]) -> dict[str, float]:
+    tasks = dict.fromkeys(PHASES, 0.0)
+    ran = 0.0
     for figure in figures:
         phase = _PHASES.get(figure["Name"])
         if phase is not None:
             unit = 1e9 if figure["Name"] in _NANOSECONDS else 1e3
             tasks[phase] += float(figure["Value"]) / unit
-            told += float(figure["Value"]) / unit
-    ran = sum(
-        float(figure["Value"]) / 1000
-        for figure in figures
-        if figure["Name"] == "internal.metrics.executorRunTime"
-    )
-    tasks["read, compute, write"] += max(ran - told, 0.0)
+        elif figure["Name"] == "internal.metrics.executorRunTime":
+            ran = float(figure["Value"]) / 1000
+    tasks["rest"] = max(ran - sum(tasks.values()), 0.0)
+    return tasks
 
 
 def table(build: Build) -> Table:
     """Return the nodes of a build: when each ran, and what its time went to."""
-    phases = ["Python", "sort", "shuffle", "read, compute, write"]
     shown = Table(
         title=f"{build.name}: {build.end - build.begin:.1f} s, of which "
         f"{build.spark_begin - build.begin:.1f} until Spark starts",
@@ -244,27 +322,29 @@ def table(build: Build) -> Table:
     )
     shown.add_column("node")
     shown.add_column("from start to end of the process", width=40)
-    for column in ("s", "outside jobs", *(f"tasks: {phase}" for phase in phases)):
+    for column in ("s", "before jobs", "between", "after", *_PHASE_COLUMNS):
         shown.add_column(column, justify="right")
     size = build.end - build.begin
     short = Node(f"those below {SHORTEST} s each")
+    around_short: tuple[float, ...] = (0.0, 0.0, 0.0)
     for node in sorted(
         build.nodes.values(), key=lambda node: min(node.spans or node.jobs)
     ):
+        around = node.around_jobs
         if node.spans and node.seconds < SHORTEST:
             short.spans += node.spans
-            short.jobs += node.jobs
+            around_short = tuple(map(add, around_short, around))
             for phase, seconds in node.tasks.items():
                 short.tasks[phase] += seconds
             continue
-        _add_row(shown, build.begin, size, node, phases)
+        _add_row(shown, build.begin, size, node, around)
     if short.spans:
-        _add_row(shown, build.begin, size, short, phases)
+        _add_row(shown, build.begin, size, short, around_short)
     return shown
 
 
 def _add_row(
-    shown: Table, start: float, size: float, node: Node, phases: list[str]
+    shown: Table, start: float, size: float, node: Node, around: Iterable[float]
 ) -> None:
     spans = node.spans or node.jobs
     begin, end = min(spans)[0] - start, max(end for _, end in spans) - start
@@ -272,12 +352,47 @@ def _add_row(
         node.name,
         Bar(size, begin, end),
         f"{_covered(spans):.1f}",
-        f"{node.outside_jobs:.1f}" if node.spans else "",
-        *(
-            f"{node.tasks[phase]:.1f}" if node.tasks[phase] >= 0.05 else ""
-            for phase in phases
-        ),
+        *_seconds(around),
+        *_seconds(node.tasks[phase] for phase in PHASES),
     )
+
+
+def _seconds(figures: Iterable[float]) -> Iterator[str]:
+    for seconds in figures:
+        yield f"{seconds:.1f}" if seconds >= 0.05 else ""
+
+
+def stage_table(build: Build) -> Table:
+    """Return the stages of a build: for which node, of what, and what their tasks did."""
+    shown = Table(title=f"{build.name}: Spark's stages", title_justify="left")
+    for column in ("node", "operators"):
+        shown.add_column(column)
+    for column in ("tasks", "s", *_PHASE_COLUMNS):
+        shown.add_column(column, justify="right")
+    short = dict.fromkeys(PHASES, 0.0)
+    seconds, parts, stages = 0.0, 0, 0
+    for stage in build.stages:
+        if stage.seconds < SHORTEST:
+            stages, parts = stages + 1, parts + stage.parts
+            seconds += stage.seconds
+            for phase in PHASES:
+                short[phase] += stage.tasks[phase]
+            continue
+        shown.add_row(
+            stage.node.name,
+            ", ".join(stage.operators),
+            str(stage.parts),
+            f"{stage.seconds:.1f}",
+            *_seconds(stage.tasks.values()),
+        )
+    shown.add_row(
+        f"{stages} below {SHORTEST} s each",
+        "",
+        str(parts),
+        f"{seconds:.1f}",
+        *_seconds(short.values()),
+    )
+    return shown
 
 
 def main() -> None:
@@ -288,7 +403,7 @@ def main() -> None:
     options = parser.parse_args()
     console = Console(width=170, record=True)
     for build in builds(options.messages):
-        console.print(table(build))
+        console.print(table(build), stage_table(build), sep="\n\n")
     if options.svg:
         console.save_svg(str(options.svg), title="dbt build")
 

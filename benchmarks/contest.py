@@ -1,7 +1,8 @@
 """This project beside what one would write by hand, on the same messages, rows compared.
 
 Each contestant is a script in `contestants/`, run as a process of its own: a full load of a
-seeded topic, then one percent more, then as many messages whatever the size. They take
+seeded topic, then one percent more, then as many messages whatever the size. In the end
+the rows of its history and of its current table have to be those of the others. They take
 turns; the figures are medians. Start-up (sessions, models) is told apart from work; that
 messages come to where they are read counts for nobody.
 """
@@ -47,6 +48,9 @@ FIGURES: Final = {
 }
 """What is measured of each contestant, steps in seconds, and how it is shown."""
 
+RESULTS: Final = ("history", "current")
+"""Tables whose rows are compared."""
+
 _FIRST: Final = 10_000
 """Messages that a contestant sees before the full load."""
 
@@ -73,6 +77,7 @@ class Paths:
         last: Those after that, as many for each size.
         history: Where the history has to be in the end: a file or a folder of Parquet,
             with the table's columns, from_ts and to_ts.
+        current: The same for the current table, with the table's columns.
         columns: The table's columns, with their MySQL types.
     """
 
@@ -82,6 +87,7 @@ class Paths:
     batch: str
     last: str
     history: str
+    current: str
     columns: dict[str, str]
 
 
@@ -101,7 +107,7 @@ class Contestant(Protocol):
         """Bring them up to date."""
 
     def export(self, paths: Paths) -> None:
-        """Write the history."""
+        """Write the history and the current table."""
 
 
 def contestant(taking_part: Contestant) -> None:
@@ -129,11 +135,8 @@ def _paths(topic: Path, work: Path) -> Paths:
         str(topic / f"{part}.parquet") for part in ("first", "load", "batch", "last")
     )
     columns = json.loads((topic / "columns.json").read_text())
-    return Paths(work, first, load, batch, last, _history(work), columns)
-
-
-def _history(work: Path) -> str:
-    return str(work / "history.parquet")
+    history, current = (str(work / f"{name}.parquet") for name in RESULTS)
+    return Paths(work, first, load, batch, last, history, current, columns)
 
 
 def main() -> int:
@@ -168,28 +171,31 @@ def main() -> int:
         name = f"contest: {count:,} messages, {options.more_columns + 10} columns"
         table = _table(taken)
         console.print(f"{name}, {options.runs} run(s), seconds", table, sep="\n\n")
-        if options.write:
-            _put(options.write, name, table)
+        if options.write and not _put(options.write, name, table):
+            console.print(f"{options.write} has no place `{name}`: not written there.")
     for line in _growth(results):
         console.print(line)
     console.print(
-        f"The histories differ: {sorted(different)}"
+        f"These differ: {sorted(different)}"
         if different
-        else "All histories are equal."
+        else "All histories and current tables are equal."
     )
     return int(bool(different))
 
 
 def _take_turns(topic: Path, folder: Path, taken: Taken) -> set[str]:
-    """Let each take part once; return those whose rows are not those of the first."""
+    """Let each take part once; return what of them has not the rows of the first."""
     first = folder / next(iter(CONTESTANTS.values()))
     different = set()
     for name, script in CONTESTANTS.items():
         work = folder / script
         work.mkdir()
         taken[name].append(_take_part(script, topic, work))
-        if _different_rows(_history(first), _history(work)):
-            different.add(name)
+        different |= {
+            f"{result} of {name}"
+            for result in RESULTS
+            if _different_rows(first / result, work / result)
+        }
     return different
 
 
@@ -284,13 +290,14 @@ def _take_part(script: str, topic: Path, work: Path) -> dict[str, float]:
     }
 
 
-def _different_rows(history: str, other: str) -> int:
+def _different_rows(result: Path, other: Path) -> int:
     import duckdb
 
     with duckdb.connect() as db:
         db.execute("set timezone = 'UTC'")
-        for name, path in {"a": history, "b": other}.items():
-            pattern = f"{path}/*.parquet" if Path(path).is_dir() else path
+        for name, stem in {"a": result, "b": other}.items():
+            path = stem.with_suffix(".parquet")
+            pattern = f"{path}/*.parquet" if path.is_dir() else path
             described = db.sql(f"describe select * from read_parquet('{pattern}')")
             columns = [
                 f"{column}::timestamp as {column}" if "TIME" in kind else column
@@ -314,7 +321,7 @@ def _median(runs: list[dict[str, float]], figure: str) -> float:
 
 def _table(taken: Taken) -> Table:
     table = Table(box=box.MARKDOWN)
-    for heading in ("contestant", *FIGURES, "load / ours", "batch / ours"):
+    for heading in ("contestant", *FIGURES, "our load / its", "our batch / its"):
         table.add_column(heading, justify="right" if table.columns else "left")
     ours = next(iter(taken.values()))
     for name, runs in taken.items():
@@ -325,15 +332,15 @@ def _table(taken: Taken) -> Table:
             span = f" ({low:{shown}} to {high:{shown}})" if len(runs) > 1 else ""
             cells.append(f"{median}{span}")
         cells += [
-            f"{_median(runs, step) / _median(ours, step):.2f}"
+            f"{_median(ours, step) / _median(runs, step):.2f}"
             for step in ("load", "batch")
         ]
         table.add_row(*cells)
     return table
 
 
-def _put(document: Path, name: str, table: Table) -> None:
-    """Put a table into a document, if that has a place of its name."""
+def _put(document: Path, name: str, table: Table) -> bool:
+    """Put a table into a document; return whether that has a place of its name."""
     drawn = io.StringIO()
     Console(file=drawn, width=200).print(table)
     compact = re.sub(" +", " ", re.sub("-+", " --- ", drawn.getvalue()))
@@ -342,9 +349,9 @@ def _put(document: Path, name: str, table: Table) -> None:
     place = re.compile(
         f"(?<=<!-- {re.escape(name)} -->\n).*?(?=<!-- end -->)", re.DOTALL
     )
-    document.write_text(
-        place.sub(lambda _: f"{lines}\n", text, count=1), encoding="utf-8"
-    )
+    text, places = place.subn(lambda _: f"{lines}\n", text, count=1)
+    document.write_text(text, encoding="utf-8")
+    return bool(places)
 
 
 def _growth(results: dict[int, Taken]) -> Iterator[str]:

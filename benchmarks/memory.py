@@ -56,8 +56,8 @@ def _peak(messages: int) -> dict[str, float]:
 def main() -> None:
     """Print the peaks and their ratios; exit 1 above the bound."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--messages", type=int, default=100_000)
-    parser.add_argument("--bound", type=float, default=1.5)
+    parser.add_argument("--messages", type=int, default=1_000_000)
+    parser.add_argument("--bound", type=float, default=1.2)
     parser.add_argument("--build", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.build:

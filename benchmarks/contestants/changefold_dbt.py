@@ -69,8 +69,9 @@ class Changefold:
         self._run()
 
     def export(self, paths: Paths) -> None:
-        """Write the history."""
-        spark_session().sql(
+        """Write the history and the current table."""
+        spark = spark_session()
+        spark.sql(
             "select * except (valid_from, valid_to, is_current, _cdc_valid_from_sequence,"
             " _cdc_valid_to_sequence, _cdc_op, _cdc_commit_ts, _cdc_batch_id,"
             " _cdc_conversion_failures, _cdc_row_hash),"
@@ -78,6 +79,10 @@ class Changefold:
             " cast(_cdc_valid_to_sequence as bigint) as to_ts"
             f" from {_SCHEMA}.scd2_bench__orders"
         ).coalesce(1).write.parquet(paths.history)
+        columns = ", ".join(paths.columns)
+        spark.sql(f"select {columns} from {_SCHEMA}.cur_bench__orders").coalesce(
+            1
+        ).write.parquet(paths.current)
         self._scratch.__exit__(None, None, None)
 
     def _run(self, *selected: str) -> None:

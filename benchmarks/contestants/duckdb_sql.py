@@ -79,8 +79,12 @@ class DuckDb:
         self._db.execute(_VERSIONS.format(touched="row.id in (select id from touched)"))
 
     def export(self, paths: Paths) -> None:
-        """Write the history."""
+        """Write the history and what of it is current."""
         self._db.execute(f"copy history to '{paths.history}' (format parquet)")
+        self._db.execute(
+            "copy (select * exclude (from_ts, to_ts) from history where to_ts is null)"
+            f" to '{paths.current}' (format parquet)"
+        )
 
     def _append(self, parquet: str) -> None:
         self._db.execute(

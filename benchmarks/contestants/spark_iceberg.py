@@ -149,8 +149,10 @@ class SparkIceberg:
         self._apply(messages, self._cut())
 
     def export(self, paths: Paths) -> None:
-        """Write the history."""
+        """Write the history and the current table."""
         self.spark.table("history").coalesce(1).write.parquet(paths.history)
+        current = self.spark.table("current").drop("type", "commit_ts")
+        current.coalesce(1).write.parquet(paths.current)
 
     def _apply(self, parquet: str, before: int) -> None:
         self.spark.sql(
