@@ -320,7 +320,7 @@ def table(build: Build) -> Table:
         f"{build.spark_begin - build.begin:.1f} until Spark starts",
         title_justify="left",
     )
-    shown.add_column("node")
+    shown.add_column("node", no_wrap=True)
     shown.add_column("from start to end of the process", width=40)
     for column in ("s", "before jobs", "between", "after", *_PHASE_COLUMNS):
         shown.add_column(column, justify="right")
@@ -401,7 +401,7 @@ def main() -> None:
     parser.add_argument("--messages", type=int, default=200_000)
     parser.add_argument("--svg", type=Path, help="file to draw the tables into")
     options = parser.parse_args()
-    console = Console(width=170, record=True)
+    console = Console(width=200, record=True)
     for build in builds(options.messages):
         console.print(table(build), stage_table(build), sep="\n\n")
     if options.svg:

@@ -14,7 +14,7 @@ import statistics
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rich.console import Console
 from rich.table import Table
@@ -23,8 +23,6 @@ from changefold_tools.session import run_dbt, spark_session, stop_session
 from changefold_tools.verify import declare_topics, scratch_project
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pyspark.sql import SparkSession
 
 PROJECT: Final = Path(__file__).parents[1]
@@ -89,6 +87,8 @@ class Layout:
         mode: How Iceberg merges.
         versions: What a reader selects from, as the columns, begins and ends.
         settings: Of the session, for the batch.
+        has_ends: Whether the table tells when a version ends.
+        is_apart: Whether versions that ended are in a table of their own, `_closed`.
     """
 
     partitioned_by: str
@@ -96,6 +96,8 @@ class Layout:
     mode: str = "merge-on-read"
     versions: str = "select {columns}, begins, ends from {table}"
     settings: tuple[tuple[str, str], ...] = ()
+    has_ends: bool = True
+    is_apart: bool = False
 
 
 _STAGED: Final = (
@@ -157,6 +159,7 @@ LAYOUTS: Final = {
         ),
         versions="select {columns}, begins, ends from {table}"
         " union all select {columns}, begins, ends from {table}_closed",
+        is_apart=True,
     ),
     "only appended, a reader finds the ends": Layout(
         "",
@@ -174,8 +177,25 @@ LAYOUTS: Final = {
                 from {table}
             ) where is_deleted is not true
         """,
+        has_ends=False,
     ),
 }
+
+
+class Found(NamedTuple):
+    """What was found of a layout.
+
+    Attributes:
+        seconds: Of each batch.
+        megabytes: Added by all batches.
+        versions: What tells sets of versions apart: their number, a sum of hashes.
+        reading: Seconds to read the current rows.
+    """
+
+    seconds: list[float]
+    megabytes: float
+    versions: list[int]
+    reading: float
 
 
 def main() -> int:
@@ -186,48 +206,18 @@ def main() -> int:
     parser.add_argument("--batches", type=int, default=4, help="the first warms up")
     options = parser.parse_args()
     with scratch_project(PROJECT) as project:
-        declare_topics(
-            project,
-            [
-                {
-                    "name": "none",
-                    "protocol": "ticdc_canal_json",
-                    "table": "landing.none",
-                    "partitions": 1,
-                }
-            ],
-        )
+        topic = {"name": "none", "protocol": "ticdc_canal_json", "partitions": 1}
+        declare_topics(project, [topic | {"table": "landing.none"}])
         run_dbt(["run-operation", "open_session", "--quiet"], project)
-        spark = spark_session()
-        spark.sql("create schema layouts")
-        spark.sql("use layouts")
-        for number, layout in enumerate(LAYOUTS.values()):
-            _create(spark, f"history_{number}", layout, options.versions)
-        taken: list[list[float]] = [[] for _ in LAYOUTS]
-        for batch in range(options.batches):
-            _make_changes(spark, batch, options.versions // 2, options.changes)
-            for number, layout in enumerate(LAYOUTS.values()):
-                taken[number].append(_bring(spark, f"history_{number}", layout))
-        found = [
-            _read(spark, f"history_{number}", layout)
-            for number, layout in enumerate(LAYOUTS.values())
-        ]
-        written = [
-            _written(spark, f"history_{number}") for number in range(len(LAYOUTS))
-        ]
+        found = _measure(
+            spark_session(), options.versions, options.changes, options.batches
+        )
         stop_session()
     table = Table(title=f"{options.versions:,} versions, {options.changes:,} changes")
-    for column in (
-        "layout",
-        "batch, s",
-        "from - to",
-        "MB written",
-        "current rows read, s",
-    ):
-        table.add_column(column, justify="right" if table.columns else "left")
-    for name, seconds, megabytes, (_, reading) in zip(
-        LAYOUTS, taken, written, found, strict=True
-    ):
+    headings = ("layout", "batch, s", "from - to", "MB written", "current rows read, s")
+    for heading in headings:
+        table.add_column(heading, justify="right" if table.columns else "left")
+    for name, (seconds, megabytes, _, reading) in found.items():
         measured = seconds[1:]
         table.add_row(
             name,
@@ -238,15 +228,35 @@ def main() -> int:
         )
     console = Console(width=130)
     console.print(table)
-    different = [
-        name
-        for name, (versions, _) in zip(LAYOUTS, found, strict=True)
-        if versions != found[0][0]
-    ]
+    first, *_ = found.values()
+    different = [name for name, it in found.items() if it.versions != first.versions]
     console.print(
         f"These differ: {different}" if different else "All versions are equal."
     )
     return int(bool(different))
+
+
+def _measure(
+    spark: SparkSession, versions: int, changes: int, batches: int
+) -> dict[str, Found]:
+    spark.sql("create schema layouts")
+    spark.sql("use layouts")
+    tables = {name: f"history_{number}" for number, name in enumerate(LAYOUTS)}
+    for name, table in tables.items():
+        _create(spark, table, LAYOUTS[name], versions)
+    taken: dict[str, list[float]] = {name: [] for name in tables}
+    for batch in range(batches):
+        _make_changes(spark, batch, versions // 2, changes)
+        for name, table in tables.items():
+            taken[name].append(_bring(spark, table, LAYOUTS[name]))
+    return {
+        name: Found(
+            taken[name],
+            _written(spark, table, LAYOUTS[name]),
+            *_read(spark, table, LAYOUTS[name]),
+        )
+        for name, table in tables.items()
+    }
 
 
 def _create(spark: SparkSession, table: str, layout: Layout, versions: int) -> None:
@@ -255,29 +265,28 @@ def _create(spark: SparkSession, table: str, layout: Layout, versions: int) -> N
         f"'write.{kind}.mode' = '{layout.mode}'"
         for kind in ("merge", "update", "delete")
     )
-    is_append_only = "lead(" in layout.versions
-    is_apart = f"{table}_closed" in layout.versions.format(columns="", table=table)
     properties = (
         f"tblproperties ({modes}, 'write.distribution-mode' = 'none',"
         " 'write.merge.distribution-mode' = 'hash', 'write.spark.fanout.enabled' = 'true')"
     )
+    ends = {1: "2" if layout.has_ends else "null", 2: "null"}
     rows = " union all ".join(
-        f"select id, {_VALUES.format(seed=seed)}, {seed}L as begins,"
-        f" cast({ends} as bigint) as ends, {ends == 'null' or is_append_only} as is_current"
+        f"select id, {_VALUES.format(seed=begins)}, {begins}L as begins,"
+        f" cast({end} as bigint) as ends, {end == 'null'} as is_current"
         f" from range({versions // 2})"
-        for seed, ends in ((1, "null" if is_append_only else "2"), (2, "null"))
+        for begins, end in ends.items()
     )
     create = (
         f"create table {{}} using iceberg {by} {properties} as select * from ({rows})"
     )
-    spark.sql(create.format(table) + (" where is_current" if is_apart else ""))
-    if is_apart:
+    spark.sql(create.format(table) + (" where is_current" if layout.is_apart else ""))
+    if layout.is_apart:
         spark.sql(create.format(f"{table}_closed") + " where not is_current")
 
 
 def _make_changes(spark: SparkSession, batch: int, keys: int, changes: int) -> None:
     """Change other keys with each batch: a tenth are deleted, a tenth are new."""
-    spark.catalog.dropTempView("changes")
+    spark.catalog.clearCache()
     first = batch * changes // 10
     spark.sql(
         f"select id, {_VALUES.format(seed=batch + 3)}, {batch + 3}L as begins, op from ("
@@ -286,7 +295,7 @@ def _make_changes(spark: SparkSession, batch: int, keys: int, changes: int) -> N
         f" from range({changes * 9 // 10}) group by 1"
         f" union all select {keys} + id as id, 'c' as op"
         f" from range({first}, {first + changes // 10}))"
-    ).repartition(2).cache().createOrReplaceTempView("changes")
+    ).repartition(2).createOrReplaceTempView("changes")
     spark.sql("cache table changes")
 
 
@@ -325,25 +334,21 @@ def _read(spark: SparkSession, table: str, layout: Layout) -> tuple[list[int], f
     return list(row), statistics.median(times)
 
 
-def _written(spark: SparkSession, table: str) -> float:
-    """Return the MB of the files that were added since the table was created."""
-    names = [row.tableName for row in spark.sql("show tables").collect()]
-    return sum(_added(spark, name) for name in names if _is_of(name, table))
-
-
-def _is_of(name: str, table: str) -> bool:
-    return name == table or name.startswith(f"{table}_")
-
-
-def _added(spark: SparkSession, table: str) -> float:
-    snapshots: Iterator[int] = (
-        int(row[0] or 0)
-        for row in spark.sql(
-            f"select summary['added-files-size'] from layouts.{table}.snapshots"
-            f" where parent_id is not null or '{table}' like '%_staged'"
-        ).collect()
+def _written(spark: SparkSession, table: str, layout: Layout) -> float:
+    """Return the MB of the files that batches added."""
+    tables = {table: "parent_id is not null"}
+    if layout.is_apart:
+        tables[f"{table}_closed"] = "parent_id is not null"
+    if layout.batch == _STAGED:
+        tables[f"{table}_staged"] = "true"
+    added = " union all ".join(
+        f"select summary['added-files-size'] as bytes from layouts.{name}.snapshots where {of_batch}"
+        for name, of_batch in tables.items()
     )
-    return sum(snapshots) / 1e6
+    [row] = spark.sql(
+        f"select sum(cast(bytes as bigint)) / 1e6 from ({added})"
+    ).collect()
+    return float(row[0])
 
 
 if __name__ == "__main__":

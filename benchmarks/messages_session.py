@@ -50,7 +50,7 @@ def load(
     values: Sequence[bytes],
     keys: Sequence[bytes] | None = None,
 ) -> Messages:
-    """Put messages into a cached view.
+    """Put messages into a cached view; those of earlier views leave the cache.
 
     Args:
         spark: The session.
@@ -60,6 +60,7 @@ def load(
     """
     import pyarrow as pa
 
+    spark.catalog.clearCache()
     table = pa.table(
         {
             "key": pa.nulls(len(values)) if keys is None else pa.array(keys),
