@@ -29,12 +29,14 @@ Rules and their sources:
   the columns that rows reveal later.
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import partial
 from typing import Final, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
@@ -130,6 +132,10 @@ class DdlEvent(msgspec.Struct, frozen=True):
         described: The table after the statement, where a protocol tells it.
         described_before: The table before it.
         is_ignored: The changefeed applied it upstream and did not send it.
+        time_zone: Zone in which the messages write an instant, which is taken for that
+            of the sessions too.
+        ignores_case: Whether the source takes names of tables that differ in case for
+            one: TiDB does, MySQL by ``lower_case_table_names``.
     """
 
     sequence: str
@@ -141,6 +147,8 @@ class DdlEvent(msgspec.Struct, frozen=True):
     described: DescribedSchema | None = None
     described_before: DescribedSchema | None = None
     is_ignored: bool = False
+    time_zone: str = "UTC"
+    ignores_case: bool = True
 
 
 class SchemaColumn(msgspec.Struct, frozen=True):
@@ -157,7 +165,7 @@ class SchemaColumn(msgspec.Struct, frozen=True):
             known, see `original_default_accuracy`.
         original_default_accuracy: ``None`` for columns of CREATE TABLE, which had no
             rows before. ``approximate``: CURRENT_TIMESTAMP, taken from the time of
-            the DDL in UTC.
+            the DDL. ``unknown``: no message tells it.
         generated: How a generated column is kept.
         is_in_rows: Whether row messages have it: of a virtual column, whether one of
             its table names it. TiCDC leaves them out, a binlog has them.
@@ -198,7 +206,9 @@ class ImageChange(msgspec.Struct, frozen=True):
         changes_text: A value may have another wire form afterwards: true for added,
             dropped and renamed columns.
         value: For ``added``: the value of all rows, in wire form.
-        value_accuracy: For ``added``: how well `value` is known.
+        value_accuracy: How well the values of the rows before are known: of ``added``
+            that is `value`; of ``retyped`` it is ``unknown`` where the source computed
+            them anew.
         generated: The column is a generated one after the DDL: its value comes from
             its expression.
     """
@@ -283,7 +293,9 @@ class TableVersion(msgspec.Struct, frozen=True):
         previous_database: Database before, if the table was renamed.
         previous_table: Name before, if the table was renamed.
         partitioning: Partitioning of this version, if any is known.
-        reason: Why the effect is unknown.
+        reason: Why the effect, or a value, is unknown.
+        unknown_columns: Names of the columns whose values in rows from before the
+            statement no message tells; empty where there were no such rows.
     """
 
     table_uid: str
@@ -307,6 +319,7 @@ class TableVersion(msgspec.Struct, frozen=True):
     previous_table: str | None = None
     partitioning: Partitioning | None = None
     reason: str | None = None
+    unknown_columns: tuple[str, ...] = ()
 
 
 class NotApplied(msgspec.Struct, frozen=True):
@@ -482,11 +495,14 @@ def _implicit_zero(mysql_type: MySqlType) -> str:
     return "0"
 
 
-def _tso_time(sequence: str) -> datetime | None:
-    """Return the time of a sequence that is a TSO (physical ms << 18 | logical)."""
-    if not sequence.isdecimal():
+def _time_of(sequence: str) -> datetime | None:
+    """Return when a DDL was: a TSO (physical ms << 18 | logical), or milliseconds."""
+    if sequence[13:14] == "." and sequence[:13].isdecimal():
+        milliseconds = int(sequence[:13])
+    elif sequence.isdecimal():
+        milliseconds = int(sequence) >> 18
+    else:
         return None
-    milliseconds = int(sequence) >> 18
     # A position that is no TSO gives a year far from TiDB's life.
     if not 1_262_304_000_000 < milliseconds < 4_102_444_800_000:
         return None
@@ -505,7 +521,9 @@ def _written_value(value: SqlValue, mysql_type: MySqlType) -> str | None:
     return convert_value(str(int(value.text or "0", base)), written, mysql_type)
 
 
-def _original_default(column: DdlColumn, sequence: str) -> tuple[str | None, Accuracy]:
+def _original_default(
+    column: DdlColumn, event: DdlEvent
+) -> tuple[str | None, Accuracy]:
     """Return what rows show that were there before this column was added."""
     if column.generated is not None or column.auto_increment:
         return None, "unknown"
@@ -516,14 +534,55 @@ def _original_default(column: DdlColumn, sequence: str) -> tuple[str | None, Acc
     try:
         if default.form != "expression":
             return _written_value(default, mysql_type), "exact"
-        moment = _tso_time(sequence)
-        if moment is None or not default.text.startswith("CURRENT_TIMESTAMP"):
+        text = _clock_text(default.text, event, mysql_type.fraction_digits)
+        if text is None:
             return None, "unknown"
-        text = f"{moment:%Y-%m-%d %H:%M:%S.%f}"
-        written = MySqlType("datetime", length=6)
+        written = MySqlType("datetime", length=mysql_type.fraction_digits)
         return convert_value(text, written, mysql_type), "approximate"
     except ValueError:
         return None, "unknown"
+
+
+_CLOCKS: Final = re.compile(
+    r"\(*(CURRENT_TIMESTAMP|NOW|LOCALTIME|LOCALTIMESTAMP|UTC_TIMESTAMP"
+    r"|CURRENT_DATE|CURDATE|UTC_DATE)(?:\([0-6]?\))?\)*",
+    re.IGNORECASE,
+)
+
+
+def _clock_text(expression: str, event: DdlEvent, digits: int) -> str | None:
+    """Return what a function of the clock gave when a DDL ran; ``None`` for others.
+
+    In the zone of the messages: that of the session no message tells. MySQL cuts off
+    what a column is too short for (its manual, 11.2.5 "Automatic Initialization").
+    """
+    match = _CLOCKS.fullmatch(expression.replace(" ", ""))
+    moment = _time_of(event.sequence)
+    if match is None or moment is None:
+        return None
+    name = match[1].upper()
+    try:
+        zone = UTC if name.startswith("UTC") else _zone(event.time_zone)
+    except (ValueError, ZoneInfoNotFoundError):
+        return None
+    local = moment.astimezone(zone)
+    if name.endswith("DATE"):
+        return f"{local:%Y-%m-%d} 00:00:00"
+    fraction = f"{local.microsecond:06d}"[:digits]
+    return f"{local:%Y-%m-%d %H:%M:%S}" + (f".{fraction}" if digits else "")
+
+
+def _zone(name: str) -> tzinfo:
+    """Return a zone by its name, or by its distance to UTC such as ``+08:00``.
+
+    Raises:
+        ValueError: If it is neither; so does `ZoneInfoNotFoundError` tell.
+    """
+    offset = re.fullmatch(r"(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d{2}))?", name)
+    if offset is None:
+        return ZoneInfo(name)
+    distance = timedelta(hours=int(offset[2]), minutes=int(offset[3] or 0))
+    return timezone(-distance if offset[1] == "-" else distance)
 
 
 # --- State of one table -----------------------------------------------------------
@@ -546,6 +605,8 @@ class _Table:
         has_other_columns: It may have columns that rows do not name, virtual ones.
         changed_ids: Columns that changes without generated columns have named.
         revealed_ids: Columns that rows have named and no DDL has told.
+        emptied_at: Sequence of the last statement that left it without rows.
+        names: Those that it has had.
     """
 
     uid: str
@@ -566,6 +627,8 @@ class _Table:
     next_column_id: int = 1
     versions: int = 0
     last_index: int | None = None
+    emptied_at: str = ""
+    names: set[tuple[str, str]] = field(default_factory=set)
 
     @property
     def name(self) -> tuple[str, str]:
@@ -713,12 +776,17 @@ def _news(
     """
     columns = _columns_of(row)
     declared = row.declared if isinstance(row, SeenSchema) else ()
+    versions = list(versions)
     known: defaultdict[str, set[str]] = defaultdict(set)
     has_key = False
     for version in versions:
         for column in version.columns:
             known[column.name.lower()].add(column.type)
-        has_key = has_key or _has_key(version, row, columns)
+        has_key = (
+            has_key
+            or _is_partial(row, version.columns)
+            or _has_key(version, row, columns)
+        )
     return [
         column
         for column in columns
@@ -888,6 +956,27 @@ def _rekey(table: _Table, row: SeenSchema | SeenVersion) -> None:
     ]
 
 
+def _is_same_key(first: Iterable[int], second: Iterable[int]) -> bool:
+    """Tell whether two keys are one: the order of its columns tells no rows apart."""
+    return set(first) == set(second)
+
+
+def _is_partial(row: SeenSchema | SeenVersion, known: Iterable[SchemaColumn]) -> bool:
+    """Tell whether a row lacks columns that its table has, and names no other.
+
+    So a binlog sends rows whose image is not FULL, and TiCDC those of which its
+    changefeed selects some columns. A message of Kafka Connect brings a schema, or all
+    columns: there a column that is missing has gone.
+    """
+    if isinstance(row, SeenVersion) or any(
+        text.startswith(PREFIX) for text in row.column_types.values()
+    ):
+        return False
+    named = {name.lower() for name in row.column_types}
+    sent = {c.name.lower() for c in known if c.generated != "virtual"}
+    return named < sent
+
+
 def _row_order(row: SeenSchema | SeenVersion) -> tuple[str, bytes]:
     return row.sequence, msgspec.json.encode(row)
 
@@ -902,6 +991,7 @@ class _Fold:
         self.versions: list[TableVersion] = []
         self.not_applied: list[NotApplied] = []
         self._rows = sorted(seen, key=_row_order, reverse=True)
+        self._all_rows = tuple(self._rows)
         self._seen = [row for row in self._rows if isinstance(row, SeenSchema)]
         self._described: dict[tuple[str, str], list[DescribedSchema]] = {}
         for schema in sorted(
@@ -1011,10 +1101,14 @@ class _Fold:
         self, table: _Table, row: SeenSchema | SeenVersion, since: str
     ) -> None:
         """Give a table the columns that a row names, from a sequence on."""
+        if _is_partial(row, table.columns):
+            return
         before = table.columns, table.key()
         added = self._fill_by_row(table, row)
         if (table.columns, table.key()) != before:
-            key_changed = bool(before[0]) and table.key() != before[1]
+            key_changed = bool(before[0]) and not _is_same_key(
+                table.key()[1], before[1][1]
+            )
             self._add_version(
                 table,
                 sequence=since,
@@ -1055,12 +1149,26 @@ class _Fold:
         if (tuple(table.columns), table.key()) == before:
             return
         begin, since = last.valid_from_sequence or "", just_before(row.sequence)
+        if is_rekeyed and not self._has_rows(table, since):
+            # No row had another key: the table had this one from its beginning.
+            self._amend_version(table)
+            return
         self._add_version(
             table,
             sequence=since if since > begin else begin + "~",
             ddl=None,
-            key_changed=table.is_complete and table.key() != before[1],
+            key_changed=table.is_complete
+            and not _is_same_key(table.key()[1], before[1][1]),
             image_changes=added,
+        )
+
+    def _has_rows(self, table: _Table, until: str) -> bool:
+        """Tell whether a table may have rows that were written up to a sequence."""
+        return any(
+            (row.database, row.table) in table.names
+            and row.sequence <= until
+            and (isinstance(row, SeenVersion) or row.last_sequence > table.emptied_at)
+            for row in self._all_rows
         )
 
     def _table_of(self, evidence: Evidence) -> _Table | None:
@@ -1135,7 +1243,9 @@ class _Fold:
                 self._rename(table, action.target)
             else:
                 self._alter_clause(table, action)
-        _drop_displaced(self._change(table))
+        change = self._change(table)
+        _drop_displaced(change)
+        _doubt_generated(change)
 
     def _altered_table(self, actions: Sequence[Action]) -> _Table:
         """Return the table of ALTER TABLE, one of unknown beginning if need be."""
@@ -1152,22 +1262,34 @@ class _Fold:
     # Finding tables
 
     def _find(self, name: TableName) -> _Table | None:
-        """Find a live table; TiDB and many MySQL servers ignore the case of names."""
+        """Find a live table by its name, as the source compares names."""
         exact = self._live.get((name.database, name.table))
         if exact is not None:
             return exact
+        matches = self._of_other_case(name)
+        if self._event.ignores_case:
+            return matches[0] if len(matches) == 1 else None
+        for table in matches:
+            self._change(table).unknown(
+                f"A statement names `{name.table}`, another table where names differ by"
+                " case, and this one where they do not"
+            )
+        return None
+
+    def _of_other_case(self, name: TableName) -> list[_Table]:
         lowered = (name.database.lower(), name.table.lower())
-        matches = [
+        return [
             table
             for (database, table_name), table in self._live.items()
             if (database.lower(), table_name.lower()) == lowered
         ]
-        return matches[0] if len(matches) == 1 else None
 
     def _as_named_by_event(self, name: TableName) -> tuple[str, str]:
         """Prefer the message's spelling, which is that of the table's schema."""
         event = (self._event.database, self._event.table)
         typed = (name.database, name.table)
+        if not self._event.ignores_case:
+            return typed
         is_same = [part.lower() for part in event] == [part.lower() for part in typed]
         return event if is_same else typed
 
@@ -1287,7 +1409,9 @@ class _Fold:
         if not (is_as_before and change.effects == {"close_all"}):
             table.follows_rows = table.follows_rows and not table.is_complete
         is_first = table.versions == 0
-        key_changed = not is_first and table.key()[1] != change.key_before
+        key_changed = not is_first and not _is_same_key(
+            table.key()[1], change.key_before
+        )
         if key_changed:
             change.effects.add("rekey")
         nothing: RowEffect = "none"
@@ -1305,7 +1429,21 @@ class _Fold:
             previous_database=before[0],
             previous_table=before[1],
             reason=change.reason,
+            unknown_columns=self._unknown_columns(change),
         )
+        if "close_all" in change.effects:
+            table.emptied_at = self._event.sequence
+
+    def _unknown_columns(self, change: _Change) -> tuple[str, ...]:
+        """Return the columns of which rows from before have no known value."""
+        named = dict.fromkeys(
+            str(image.to_name)
+            for image in change.images
+            if image.value_accuracy == "unknown" and image.generated != "virtual"
+        )
+        if not named or not self._has_rows(change.table, self._event.sequence):
+            return ()
+        return tuple(named)
 
     def _add_version(  # noqa: PLR0913 # one argument per field of the result
         self,
@@ -1320,7 +1458,9 @@ class _Fold:
         previous_database: str | None = None,
         previous_table: str | None = None,
         reason: str | None = None,
+        unknown_columns: tuple[str, ...] = (),
     ) -> None:
+        table.names.add(table.name)
         if table.last_index is not None:
             last = self.versions[table.last_index]
             self.versions[table.last_index] = msgspec.structs.replace(
@@ -1352,7 +1492,20 @@ class _Fold:
                 previous_table=previous_table,
                 partitioning=table.partitioning,
                 reason=reason,
+                unknown_columns=unknown_columns,
             )
+        )
+
+    def _amend_version(self, table: _Table) -> None:
+        """Give the last version of a table the columns and the key that it has now."""
+        index = table.last_index or 0
+        key_kind, key_ids = table.key()
+        self.versions[index] = msgspec.structs.replace(
+            self.versions[index],
+            columns=tuple(table.columns),
+            key_columns=tuple(table.column(key_id).name for key_id in key_ids),
+            key_kind=key_kind,
+            unique_columns=table.unique_columns(),
         )
 
     # Whole tables
@@ -1367,7 +1520,7 @@ class _Fold:
         if present is not None:
             self._replace_unseen(present, is_known=action.or_replace)
         uid = self._own(f"{database}.{name}@{self._event.sequence}")
-        table = _Table(uid, database, name)
+        table = _Table(uid, database, name, emptied_at=self._event.sequence)
         change = self._change(table)
         if action.like is None:
             _fill(table, action)
@@ -1456,8 +1609,26 @@ class _Fold:
         replaced = self._live.get((database, name))
         if replaced is not None:
             self._replace_unseen(replaced, is_known=False)
+        if table.has_unknown_beginning and not self._has_rows(
+            table, self._event.sequence
+        ):
+            self._doubt_replacement(table, (database, name))
         table.database, table.table = database, name
         self._live[table.name] = table
+
+    def _doubt_replacement(self, table: _Table, name: tuple[str, str]) -> None:
+        """Doubt a table without a known row that takes the name of one with rows.
+
+        So ends an online schema change whose new table a filter kept out.
+        """
+        if name in self._freed and any(
+            (row.database, row.table) == name and row.sequence <= self._event.sequence
+            for row in self._all_rows
+        ):
+            self._change(table).unknown(
+                f"It took the name of `{name[1]}`, which had rows, and no message has"
+                " told of its own"
+            )
 
     def _recover(self, action: RecoverTable) -> None:
         """Bring back a dropped table; its rows come back without events."""
@@ -1482,7 +1653,7 @@ class _Fold:
             case PartitionAction():
                 self._partition(change, action)
             case AddColumn():
-                _add_column(change, action, self._event.sequence)
+                _add_column(change, action, self._event)
             case AddKey() | DropKey() | RenameKey():
                 _alter_keys(table, action)
             case _:
@@ -1622,7 +1793,7 @@ def _move(change: _Change, column_id: int, *, first: bool, after: str | None) ->
         columns.append(column)
 
 
-def _add_column(change: _Change, action: AddColumn, sequence: str) -> None:
+def _add_column(change: _Change, action: AddColumn, event: DdlEvent) -> None:
     table = change.table
     definition = _with_table_defaults(table, action.column)
     present = _find_column(table.columns, definition.name)
@@ -1634,7 +1805,7 @@ def _add_column(change: _Change, action: AddColumn, sequence: str) -> None:
     elif present is not None:
         change.unknown(f"Column `{definition.name}` was there when it was added")
         return
-    value, accuracy = _original_default(definition, sequence)
+    value, accuracy = _original_default(definition, event)
     column = table.add(
         msgspec.structs.replace(
             _schema_column(definition, 0),
@@ -1793,6 +1964,7 @@ def _retype(change: _Change, before: SchemaColumn, after: SchemaColumn) -> None:
         after.generated,
         after.expression,
     )
+    is_computed = is_regenerated and after.generated is not None
     if before.type == after.type and not is_regenerated:
         change.table.replace(after)
         return
@@ -1812,9 +1984,44 @@ def _retype(change: _Change, before: SchemaColumn, after: SchemaColumn) -> None:
             from_type=before.type or None,
             to_type=after.type,
             changes_text=changes_text,
+            value_accuracy="unknown" if is_computed else None,
             generated=after.generated,
         )
     )
+
+
+def _doubt_generated(change: _Change) -> None:
+    """Note the stored columns that the source computes anew from changed ones.
+
+    So does an ALTER TABLE that copies the rows (MySQL 8.0 manual, 15.1.9.2).
+    """
+    changed = {
+        name.lower()
+        for image in change.images
+        if image.kind == "retyped" and image.changes_text
+        for name in (image.from_name, image.to_name)
+        if name is not None
+    }
+    told = {image.column_id for image in change.images}
+    for column in change.table.columns:
+        words = re.findall(r"[\w$]+", (column.expression or "").lower())
+        if (
+            column.generated == "stored"
+            and column.column_id not in told
+            and not changed.isdisjoint(words)
+        ):
+            change.add_image(
+                ImageChange(
+                    column_id=column.column_id,
+                    kind="retyped",
+                    from_name=column.name,
+                    to_name=column.name,
+                    from_type=column.type,
+                    to_type=column.type,
+                    value_accuracy="unknown",
+                    generated=column.generated,
+                )
+            )
 
 
 def _type(text: str) -> MySqlType:

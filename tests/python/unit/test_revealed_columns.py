@@ -297,7 +297,7 @@ def test_a_type_of_the_millisecond_of_its_change_is_left_alone() -> None:
     [
         ("id INT PRIMARY KEY, a INT", seen(7, a="int", key=("a",)), ("a",)),
         ("id INT PRIMARY KEY", seen(7, code="int", key=("code",)), ("code",)),
-        ("id INT, a INT", seen(7, a="int"), ("id",)),
+        ("id INT, a INT", seen(7, a="int", b="int"), ("id",)),
         # No row has a value of the key any more.
         ("u INT NOT NULL UNIQUE", seen(7, w="int", key=None), ()),
         (
@@ -310,10 +310,23 @@ def test_a_type_of_the_millisecond_of_its_change_is_left_alone() -> None:
 def test_a_key_that_no_ddl_told_is_the_key_from_the_first_row_on(
     create: str, row: SeenSchema, key: tuple[str, ...]
 ) -> None:
-    first, second = fold_schemas([at(1, f"CREATE TABLE t ({create})")], [row])
+    create_table = at(1, f"CREATE TABLE t ({create})")
+    (created,) = fold_schemas([create_table])
+    columns = {column.name: column.type for column in created.columns}
+    before = SeenSchema("db", "t", sequence(2), sequence(2), columns)
+    first, second = fold_schemas([create_table], [before, row])
     assert (second.key_columns, second.key_changed) == (key, True)
     assert second.valid_from_sequence == sequence(6) + "~"
     assert not first.key_changed
+
+
+def test_a_key_that_the_first_row_of_a_table_names_is_its_key_from_the_beginning() -> (
+    None
+):
+    row = seen(7, a="int", row_id="bigint", key=("row_id",))
+    (only,) = fold_schemas([at(1, "CREATE TABLE t (id INT, a INT)")], [row])
+    assert only.key_columns == ("row_id",)
+    assert (only.valid_from_sequence, only.key_changed) == (sequence(1), False)
 
 
 @pytest.mark.parametrize(
