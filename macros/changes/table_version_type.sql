@@ -20,6 +20,7 @@
             type: string,
             nullable: boolean,
             original_default: string,
+            original_default_accuracy: string,
             generated: string,
             is_in_rows: boolean,
             expression: string,
@@ -40,10 +41,12 @@
             to_name: string,
             from_type: string,
             to_type: string,
-            changes_text: boolean
+            changes_text: boolean,
+            value_accuracy: string
         >>,
         previous_database: string,
         previous_table: string,
-        reason: string
+        reason: string,
+        unknown_columns: array<string>
     >>
 {%- endmacro %}

@@ -11,7 +11,7 @@
 
     Arguments:
         changes: name of a relation: record (struct of the table's columns),
-            conversion_failures, row_hash, and the columns of `row_images`.
+            conversion_failures, unknown_columns, row_hash, and the columns of `row_images`.
         columns: names of the table's columns.
         key_columns: names of those that identify a row.
 
@@ -42,7 +42,7 @@
             null as existing,
             {%- endif %}
             if(is_deleted, null, row_hash) as row_hash,
-            struct(record, op, commit_ts, batch_id, conversion_failures) as payload
+            struct(record, op, commit_ts, batch_id, conversion_failures, unknown_columns) as payload
             {%- if is_unordered %},
             ends_if_new
             {%- endif %}
@@ -248,6 +248,7 @@
         payload.commit_ts as _cdc_commit_ts,
         payload.batch_id as _cdc_batch_id,
         payload.conversion_failures as _cdc_conversion_failures,
+        payload.unknown_columns as _cdc_unknown_columns,
         row_hash as _cdc_row_hash
     from versions
 {%- endmacro %}

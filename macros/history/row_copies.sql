@@ -9,7 +9,7 @@
 
     Arguments:
         changes: name of a relation: record (struct of the table's columns),
-            conversion_failures, row_hash, and the columns of `row_images`.
+            conversion_failures, unknown_columns, row_hash, and the columns of `row_images`.
         ended_at: change sequences of the DDLs that end every row (TRUNCATE, DROP).
         snapshots: change sequences at which all rows were sent again.
 
@@ -64,6 +64,7 @@
                 struct(
                     record,
                     conversion_failures,
+                    unknown_columns,
                     op,
                     commit_ts,
                     batch_id,
@@ -169,6 +170,7 @@
     select
         struct(newest.record.*, row_hash as _cdc_row_hash, copy as _cdc_copy) as record,
         newest.conversion_failures,
+        newest.unknown_columns,
         row_hash,
         is_deleted,
         is_ddl,

@@ -44,9 +44,30 @@ unknown_effects as (
 
 ),
 
+-- Of rows from before a statement nobody tells what they have in a column.
+unknown_values as (
+
+    select
+        kafka_topic,
+        source_database,
+        source_table,
+        table_uid,
+        valid_from_sequence as since_sequence,
+        ddl_sql,
+        concat(
+            'No message tells of rows from before it what they have in ',
+            array_join(unknown_columns, ', ')
+        ) as reason
+    from table_schemas
+    where size(unknown_columns) > 0
+
+),
+
 doubtful as (
 
     select * from unknown_effects
+    union all
+    select * from unknown_values
     union all
     select
         ddl_events.kafka_topic,

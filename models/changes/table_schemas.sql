@@ -6,10 +6,22 @@ declared_types as (
 
 ),
 
+declared_topics as (
+
+    {{ declared_topics_rows() }}
+
+),
+
 ddl_events as (
 
-    select ddl_events.*
+    select
+        ddl_events.*,
+        declared_topics.time_zone,
+        -- TiDB does not tell names by case; MySQL does, on most systems.
+        declared_topics.protocol <> 'canal_json' as ignores_case
     from {{ ref('judged_ddls') }} as ddl_events
+    inner join declared_topics
+        on ddl_events.kafka_topic = declared_topics.kafka_topic
     inner join {{ ref('resolved_cuts') }} as resolved_cuts
         on ddl_events.kafka_topic = resolved_cuts.kafka_topic
     where
@@ -38,7 +50,9 @@ topics as (
                 statement,
                 table_schema,
                 previous_table_schema,
-                outcome
+                outcome,
+                time_zone,
+                ignores_case
             ))),
             event -> named_struct(
                 'sequence', event.change_sequence,
@@ -48,7 +62,9 @@ topics as (
                 'statement', event.statement,
                 'is_ignored', event.outcome = 'ignore',
                 'table_schema', event.table_schema,
-                'previous_table_schema', event.previous_table_schema
+                'previous_table_schema', event.previous_table_schema,
+                'time_zone', event.time_zone,
+                'ignores_case', event.ignores_case
             )
         )) as ddl_events
     from ddl_events
@@ -175,7 +191,8 @@ table_schemas as (
         version.partition_changes,
         version.previous_database,
         version.previous_table,
-        version.reason
+        version.reason,
+        version.unknown_columns
     from versions
 
 )

@@ -22,6 +22,8 @@ class _Ddl(msgspec.Struct, frozen=True):
     table_schema: str | None = None
     previous_table_schema: str | None = None
     is_ignored: bool = False
+    time_zone: str = "UTC"
+    ignores_case: bool = True
 
     def event(self) -> DdlEvent:
         after, before = self.table_schema, self.previous_table_schema
@@ -38,6 +40,8 @@ class _Ddl(msgspec.Struct, frozen=True):
             described=None if after is None else _schema(after),
             described_before=described_before,
             is_ignored=self.is_ignored,
+            time_zone=self.time_zone,
+            ignores_case=self.ignores_case,
         )
 
 

@@ -25,6 +25,7 @@ VERSION_COLUMNS: Final = {
     "_cdc_commit_ts": "bigint",
     "_cdc_batch_id": "bigint",
     "_cdc_conversion_failures": "map<string,string>",
+    "_cdc_unknown_columns": "array<string>",
     "_cdc_row_hash": "string",
 }
 """Columns of a history table beside the source's own, with their types."""
@@ -63,14 +64,14 @@ def spark_names(names: Iterable[tuple[str, str, str]]) -> dict[str, str]:
 def _is_possible(name: str) -> bool:
     """Whether a column of a history table can have this name.
 
-    Not an empty one, none of the parts of a map that the table has, none that Spark would
+    Not an empty one, none of the parts of a map or an array that the table has, none that Spark would
     take for a variable (a view keeps its text for sessions with other settings), and no
     tag, as a search in dbt's docs shows the names as HTML.
     """
     reserved = VERSION_COLUMNS | COPY_COLUMN
     return (
         name.lower() not in reserved
-        and not re.match(r"_cdc_conversion_failures\.", name, re.I)
+        and not re.match(r"_cdc_(conversion_failures|unknown_columns)\.", name, re.I)
         and "${" not in name
         and not TAG.search(name)
         and name != ""

@@ -41,7 +41,12 @@ COPY_KEY: Final = ["_cdc_row_hash", "_cdc_copy"]
 _FINE_TIMES: Final = {"IsoTimestamp", "NanoTimestamp", "ZonedTimestamp"}
 """Types of Kafka Connect that may have more digits than Spark's timestamps."""
 
-CURRENT_COLUMNS: Final = ("_cdc_op", "_cdc_commit_ts", "_cdc_conversion_failures")
+CURRENT_COLUMNS: Final = (
+    "_cdc_op",
+    "_cdc_commit_ts",
+    "_cdc_conversion_failures",
+    "_cdc_unknown_columns",
+)
 """Those of them that a current table has too."""
 
 
@@ -510,6 +515,9 @@ class TableModels:
             )
             met = f"written_sequence <= '{at}'\nand held_at > '{at}'"
             text = _call_lines("if", [met, converted, text])
+        for at in life.unknown_at:
+            met = f"written_sequence <= '{at}'\nand held_at > '{at}'"
+            text = _call_lines("if", [met, "null", text])
         bounds = []
         if life.added_at is not None and self.shape.key_columns:
             # A row from before may have the value of another column of the name.
@@ -560,18 +568,70 @@ class TableModels:
             if self.shape.reshaped_at
             else "0"
         )
+        unknown = self._unknown()
         return (
+            f"{unknown}"
             "typed as (\n\n"
             "    select\n"
             "        *,\n"
-            "        struct(\n"
+            + (
+                ""
+                if unknown
+                else "        {{ changefold.unknown_columns() }} as unknown_columns,\n"
+            )
+            + "        struct(\n"
             f"{columns}\n"
             "        ) as record,\n"
             "        md5(to_json(struct(\n"
             f"            {count} as shape,\n"
-            "            image\n"
-            "        ))) as row_hash\n"
-            f"    from {'whole' if self._unchanged() else 'images'}\n\n"
+            "            image"
+            + (",\n            unknown_columns\n" if unknown else "\n")
+            + "        ))) as row_hash\n"
+            f"    from {'marked' if unknown else self._whole}\n\n"
+            "),\n\n"
+        )
+
+    @property
+    def unknown_moments(self) -> dict[str, list[tuple[str, str | None]]]:
+        """By the column, from which DDL to which nobody tells what older rows have."""
+        found = {
+            name: [
+                (at, life.dropped_at)
+                for life in lives
+                for at in (
+                    *life.unknown_at,
+                    *([life.added_at] if life.is_unknown_before else []),
+                )
+                if at is not None
+            ]
+            for name, lives in self.shape.columns.items()
+        }
+        return {name: moments for name, moments in found.items() if moments}
+
+    @property
+    def _whole(self) -> str:
+        """The relation of the images with all their values."""
+        return "whole" if self._unchanged() else "images"
+
+    def _unknown(self) -> str:
+        """The relation that tells which values no message told; nothing if all are."""
+        if not self.unknown_moments:
+            return ""
+        entries = []
+        for name, moments in self.unknown_moments.items():
+            pairs = ", ".join(
+                f"({_moment(at)}, {_moment(until) if until else 'none'})"
+                for at, until in moments
+            )
+            entries.append(f"            {jinja_text(name)}: [{pairs}],\n")
+        return (
+            "-- What no message told, and nobody can compute.\n"
+            "marked as (\n\n"
+            "    select\n"
+            "        *,\n"
+            f"        {{{{ changefold.unknown_columns({{\n{''.join(entries)}"
+            "        }) }} as unknown_columns\n"
+            f"    from {self._whole}\n\n"
             "),\n\n"
         )
 
@@ -728,6 +788,20 @@ class TableModels:
         )
 
 
+def _unknown_values(table: TableModels) -> str:
+    """How many versions of a table have no known value, by the column."""
+    counts = ", ".join(
+        f"{{{{ sql_text({jinja_text(name)}) }}}}, count_if(array_contains("
+        f"_cdc_unknown_columns, {{{{ sql_text({jinja_text(name)}) }}}}))"
+        for name in table.unknown_moments
+    )
+    return (
+        f"map_filter(map({counts}), (name, versions) -> versions > 0)"
+        if counts
+        else "cast(null as map<string, bigint>)"
+    )
+
+
 def table_rows(tables: list[TableModels]) -> dict[str, str]:
     """Return the model that counts the rows of all generated tables, and its yml."""
     selects = [
@@ -736,7 +810,8 @@ def table_rows(tables: list[TableModels]) -> dict[str, str]:
         f"        {{{{ sql_text({jinja_text(table.shape.table)}) }}}} as source_table,\n"
         "        count_if(is_current) as current_rows,\n"
         "        count(*) as versions,\n"
-        "        count(_cdc_conversion_failures) as conversion_failures\n"
+        "        count(_cdc_conversion_failures) as conversion_failures,\n"
+        f"        {_unknown_values(table)} as unknown_values\n"
         f"    from {{{{ ref('scd2_{table.name}') }}}}\n"
         for table in tables
     ]
@@ -753,6 +828,10 @@ def table_rows(tables: list[TableModels]) -> dict[str, str]:
         "conversion_failures": (
             "bigint",
             "Versions with a value that its column's type can not hold.",
+        ),
+        "unknown_values": (
+            "map<string,bigint>",
+            "By the column, in how many versions its value is not known.",
         ),
     }
     yml = _dump(
@@ -775,7 +854,26 @@ def table_rows(tables: list[TableModels]) -> dict[str, str]:
                             "meta": {"is_deterministic": True},
                         },
                     }
-                }
+                },
+                {
+                    "changefold.rows_are_sound": {
+                        "name": "values_are_known",
+                        "description": (
+                            "Every value was told by a message, or follows from a rule "
+                            "of the source. One row per table with versions where one "
+                            "does not: there the column is null, its name stands in "
+                            "`_cdc_unknown_columns`, and `unknown_values` counts it. A "
+                            "snapshot of the table tells them."
+                        ),
+                        "arguments": {
+                            "conditions": ["coalesce(size(unknown_values), 0) <= 0"]
+                        },
+                        "config": {
+                            "severity": "warn",
+                            "meta": {"is_deterministic": True},
+                        },
+                    }
+                },
             ],
             "columns": [
                 {"name": name, "data_type": kept, "description": text}

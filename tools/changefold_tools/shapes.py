@@ -30,6 +30,8 @@ class Incarnation:
             the beginning of the table.
         dropped_at: Sequence of the DDL that dropped it; None while it lives.
         default: Text that rows written before it show.
+        is_unknown_before: Nobody tells what rows written before it have.
+        unknown_at: DDLs after which nobody tells what rows written before them have.
         names: (since, name): the name from a sequence on, in order; the first since it
             was added, or the table before ended.
         types: (since, type): likewise.
@@ -44,6 +46,8 @@ class Incarnation:
     names: list[tuple[str | None, str]]
     types: list[tuple[str | None, SourceType]]
     converts: list[tuple[str, SourceType, SourceType]] = field(default_factory=list)
+    is_unknown_before: bool = False
+    unknown_at: list[str] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -261,8 +265,8 @@ def _shape_of_lives(
             shape.arrivals.append(_arrival(before, life.begin, None, by_uid))
         elif before is not None:
             shape.unknown_since[life.begin] = (
-                f"Rows name the key {', '.join(life.key)}, which no DDL told, and those "
-                "before have no value of it"
+                f"Rows have the key {', '.join(life.key)}, and no message tells which "
+                "value of it those before have"
             )
         _add_partition_changes(shape, life, by_uid)
     if not shape.key_columns:
@@ -278,8 +282,11 @@ def _shape_of_lives(
 def _has_values_of_key(before: _Life, life: _Life) -> bool:
     """Whether the rows of a life can have the key of the next one.
 
-    Not if rows revealed the key's columns; a DDL that adds them gives them values.
+    Not if rows revealed the key's columns; a DDL that adds them gives them values,
+    unless the source numbers the rows.
     """
+    if not set(life.key).isdisjoint(life.versions[0]["unknown_columns"] or ()):
+        return False
     known = {column["name"] for column in before.versions[-1]["columns"]}
     return life.versions[0]["ddl_sql"] is not None or known.issuperset(life.key)
 
@@ -423,10 +430,7 @@ def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
                 reshaped.add(since)
             elif change["changes_text"] and change["from_type"]:
                 rewritten.add(since)
-                old, new = change["from_type"], change["to_type"]
-                incarnations[_column_id(version, change)].converts.append(
-                    (since, parse_type(old), parse_type(new))
-                )
+                _note_change(incarnations[_column_id(version, change)], since, change)
     last = versions[-1]
     if not last["key_columns"]:
         # A row is what it holds: its DELETE has the new column's default.
@@ -456,6 +460,15 @@ def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
         source_names={kept: name for name, kept in spark.items() if kept != name},
         versions=versions,
     )
+
+
+def _note_change(life: Incarnation, at: str, change: dict[str, Any]) -> None:
+    """Note what a DDL made of the values of a column."""
+    if change["value_accuracy"] == "unknown":
+        life.unknown_at.append(at)
+    else:
+        old, new = change["from_type"], change["to_type"]
+        life.converts.append((at, parse_type(old), parse_type(new)))
 
 
 def _with_begins(
@@ -589,6 +602,8 @@ def _follow(
             added_at=added_at,
             dropped_at=None,
             default=None if is_created else column["original_default"],
+            is_unknown_before=not is_created
+            and column["original_default_accuracy"] == "unknown",
             comment=column["comment"] or "",
             names=[(added_at or begin, column["name"])],
             types=[(added_at or begin, column_type)],

@@ -35,6 +35,7 @@ NAMES: Final = st.sampled_from(
         ),
         *("valid_from", "source_valid_from", "VALID_TO", "_cdc_copy", "image"),
         *("_cdc_conversion_failures.key", "_cdc_conversion_failures.value", "😀", "é"),
+        "_cdc_unknown_columns.element",
     ]
 )
 
@@ -54,6 +55,7 @@ def _version(since: str, columns: dict[str, int], **more: Any) -> dict[str, Any]
                 "generated": None,
                 "is_in_rows": True,
                 "original_default": None,
+                "original_default_accuracy": None,
                 "comment": None,
             }
             for name, number in columns.items()
@@ -62,6 +64,7 @@ def _version(since: str, columns: dict[str, int], **more: Any) -> dict[str, Any]
         "image_changes": [],
         "is_dropped": False,
         "key_changed": False,
+        "unknown_columns": [],
         "partition_changes": "[]",
         "row_effect": "none",
         "ddl_sql": "",

@@ -139,7 +139,8 @@ def test_what_a_version_describes_otherwise_is_taken_from_its_first_row_on() -> 
     key = DescribedIndex("PRIMARY", ("code",), unique=True, primary=True)
     code = DescribedColumn("code", "int", nullable=False)
     rekeyed = DescribedSchema("d", "t", 4, (ID, code), (key,))
-    last = fold_schemas([created], [SeenVersion(f"{7:020}", rekeyed)])[-1]
+    rows = [_rows(5, 3), SeenVersion(f"{7:020}", rekeyed)]
+    last = fold_schemas([created], rows)[-1]
     assert (last.key_columns, last.key_changed) == (("code",), True)
 
 

@@ -72,6 +72,7 @@ def _column(column_id: int, name: str, kind: str, text: str) -> dict[str, Any]:
         "generated": None,
         "is_in_rows": True,
         "original_default": text,
+        "original_default_accuracy": None,
         "comment": text,
     }
 
@@ -90,6 +91,7 @@ def _shape(text: str) -> TableShape:
         "image_changes": [],
         "is_dropped": False,
         "key_changed": False,
+        "unknown_columns": [],
         "partition_changes": "[]",
         "row_effect": "none",
         "ddl_sql": text,

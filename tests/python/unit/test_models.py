@@ -36,6 +36,7 @@ def _column(column_id: int, name: str, kind: str, **more: Any) -> dict[str, Any]
         "generated": None,
         "is_in_rows": True,
         "original_default": None,
+        "original_default_accuracy": None,
         "comment": None,
         **more,
     }
@@ -53,6 +54,7 @@ def _version(since: str, columns: list[dict[str, Any]], **more: Any) -> dict[str
         "image_changes": [],
         "is_dropped": False,
         "key_changed": False,
+        "unknown_columns": [],
         "partition_changes": "[]",
         "row_effect": "none",
         "ddl_sql": "",
