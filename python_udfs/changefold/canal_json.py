@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
+from changefold.compressed_values import JSON_START, decompress
 from changefold.errors import CdcDecodeError
 from changefold.full_rows import require_full_row
 from changefold.mysql_types import parse_mysql_type
@@ -132,6 +133,7 @@ def read_canal_json(value: bytes | None) -> CanalJsonMessage:
 
 def _read_fields(message: CanalJsonMessage, value: bytes | None) -> EventKind:
     """Fill ``message`` field by field, so that an error leaves what was read."""
+    value = decompress(value, JSON_START)
     fields = strict_object(value, "$")
     message.source_database = read_string(fields, "database")
     message.source_table = read_string(fields, "table")
