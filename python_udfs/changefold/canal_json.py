@@ -183,6 +183,13 @@ def _read_rows(
 ) -> None:
     """Fill the fields that only a row message has."""
     event_type = str(message.event_type)
+    if fields.get("data") is None and not extension and fields.get("sql"):
+        raise CdcDecodeError(
+            "statement_without_rows",
+            "$.data",
+            "Expected rows, got the text of a statement: the source's binlog_format is "
+            "not ROW",
+        )
     require_full_row(extension, "onlyHandleKey", "$._tidb", event_type)
     message.primary_key = _primary_key(fields)
     if fields.get("sqlType") is not None:

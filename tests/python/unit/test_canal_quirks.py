@@ -458,6 +458,14 @@ def test_an_update_without_old_and_without_its_key_is_refused(
     assert row["error"]["class"] == "no_row_before"
 
 
+def test_a_statement_in_place_of_its_rows_is_refused() -> None:
+    """Canal sends it if binlog_format is STATEMENT or MIXED."""
+    message = change(UPDATE, data=None, mysqlType=None, sql="UPDATE rooms SET a = 1")
+    with pytest.raises(CdcDecodeError, match="binlog_format is not ROW") as raised:
+        decode_canal_json(encode(message))
+    assert raised.value.error_class == "statement_without_rows"
+
+
 def test_ticdc_leaves_out_no_old() -> None:
     with pytest.raises(CdcDecodeError, match=r"Expected `array`, got `null`"):
         decode_canal_json(encode(change(UPDATE, id=0, old=None)))
