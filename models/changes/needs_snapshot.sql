@@ -8,10 +8,34 @@ declared as (
 
 ),
 
-ddl_events as (
+declared_topics as (
+
+    {{ declared_topics_rows() }}
+
+),
+
+judged_ddls as (
 
     select * from {{ ref('judged_ddls') }}
+
+),
+
+ddl_events as (
+
+    select
+        *,
+        from_json(
+            statement,
+            'doubt string, tables array<struct<database: string, table: string>>'
+        ) as told
+    from judged_ddls
     where outcome not in ('discard', 'ignore')
+
+),
+
+source_tables as (
+
+    select * from {{ ref('source_tables') }}
 
 ),
 
@@ -63,50 +87,56 @@ unknown_values as (
 
 ),
 
-doubtful as (
+-- By the tables that the statement itself names: its message may name none, and a
+-- statement that names none asks nothing of anyone.
+named as (
 
-    select * from unknown_effects
-    union all
-    select * from unknown_values
-    union all
     select
-        ddl_events.kafka_topic,
-        ddl_events.source_database,
-        ddl_events.source_table,
-        cast(null as string) as table_uid,
-        ddl_events.change_sequence as since_sequence,
-        ddl_events.ddl_sql,
-        concat(
-            'The statement was not understood: ',
-            coalesce(ddl_events.reason, 'no reason')
-        ) as reason
+        kafka_topic,
+        source_database,
+        source_table,
+        change_sequence as since_sequence,
+        ddl_sql,
+        if(
+            is_understood,
+            concat('What it did to rows is not known: ', told.doubt),
+            concat('The statement was not understood: ', coalesce(reason, 'no reason'))
+        ) as reason,
+        explode(
+            if(
+                coalesce(size(told.tables), 0) > 0,
+                told.tables,
+                array(named_struct('database', source_database, 'table', source_table))
+            )
+        ) as named_table
     from ddl_events
-    left anti join unknown_effects
-        on
-            ddl_events.kafka_topic = unknown_effects.kafka_topic
-            and ddl_events.change_sequence = unknown_effects.since_sequence
-    where not coalesce(ddl_events.is_understood, false)
-    union all
-    select
-        table_schemas.kafka_topic,
-        table_schemas.source_database,
-        table_schemas.source_table,
-        table_schemas.table_uid,
-        table_schemas.valid_from_sequence as since_sequence,
-        table_schemas.ddl_sql,
-        noted.reason
-    from table_schemas
-    inner join noted
-        on
-            table_schemas.kafka_topic = noted.kafka_topic
-            and table_schemas.valid_from_sequence = noted.ddl_sequence
     where
-        (
-            table_schemas.partition_changes <> '[]'
-            or table_schemas.key_changed
-            or size(table_schemas.key_columns) = 0
-        )
-        and noted.reason <> ''
+        not coalesce(is_understood, false)
+        or told.doubt is not null
+
+),
+
+not_understood as (
+
+    select
+        kafka_topic,
+        since_sequence,
+        ddl_sql,
+        reason,
+        if(
+            lower(named_table.database) = lower(source_database)
+            and lower(named_table.table) = lower(source_table),
+            source_database,
+            named_table.database
+        ) as source_database,
+        if(
+            lower(named_table.database) = lower(source_database)
+            and lower(named_table.table) = lower(source_table),
+            source_table,
+            named_table.table
+        ) as source_table
+    from named
+    where named_table.table <> ''
 
 ),
 
@@ -129,6 +159,124 @@ known_again as (
         cast(null as string) as table_uid,
         snapshot_sequence as cleared_sequence
     from declared
+
+),
+
+-- The rows of an XA transaction come when it is prepared, and no message tells which
+-- they were when it is rolled back. So all tables are in doubt that had changes before,
+-- since their rows were last known. The partitions of a topic have no order within a
+-- second.
+rolled_back as (
+
+    select
+        judged_ddls.kafka_topic,
+        table_schemas.source_database,
+        table_schemas.source_table,
+        table_schemas.table_uid,
+        judged_ddls.change_sequence as since_sequence,
+        judged_ddls.ddl_sql
+    from judged_ddls
+    inner join declared_topics
+        on judged_ddls.kafka_topic = declared_topics.kafka_topic
+    inner join table_schemas
+        on
+            judged_ddls.kafka_topic = table_schemas.kafka_topic
+            and judged_ddls.change_sequence
+            > coalesce(table_schemas.valid_from_sequence, '')
+            and judged_ddls.change_sequence
+            <= coalesce(table_schemas.valid_to_sequence, '~')
+            and not table_schemas.is_dropped
+    inner join source_tables
+        on
+            table_schemas.kafka_topic = source_tables.kafka_topic
+            and table_schemas.source_database = source_tables.source_database
+            and table_schemas.source_table = source_tables.source_table
+            and (
+                judged_ddls.change_sequence > source_tables.first_sequence
+                or (
+                    declared_topics.partitions > 1
+                    and judged_ddls.committed_at
+                    = {{ sequence_timestamp('source_tables.first_sequence') }}
+                )
+            )
+    left join known_again
+        on
+            table_schemas.kafka_topic = known_again.kafka_topic
+            and (
+                table_schemas.table_uid = known_again.table_uid
+                or (
+                    table_schemas.source_database = known_again.source_database
+                    and table_schemas.source_table = known_again.source_table
+                )
+            )
+            and judged_ddls.change_sequence > known_again.cleared_sequence
+    where judged_ddls.event_type = 'XAROLLBACK'
+    group by
+        judged_ddls.kafka_topic,
+        table_schemas.source_database,
+        table_schemas.source_table,
+        table_schemas.table_uid,
+        judged_ddls.change_sequence,
+        judged_ddls.ddl_sql
+    having
+        max(source_tables.last_sequence)
+        > coalesce(max(known_again.cleared_sequence), '')
+
+),
+
+doubtful as (
+
+    select * from unknown_effects
+    union all
+    select * from unknown_values
+    union all
+    select
+        not_understood.kafka_topic,
+        not_understood.source_database,
+        not_understood.source_table,
+        cast(null as string) as table_uid,
+        not_understood.since_sequence,
+        not_understood.ddl_sql,
+        not_understood.reason
+    from not_understood
+    left anti join unknown_effects
+        on
+            not_understood.kafka_topic = unknown_effects.kafka_topic
+            and not_understood.since_sequence = unknown_effects.since_sequence
+            and lower(not_understood.source_database)
+            = lower(unknown_effects.source_database)
+            and lower(not_understood.source_table)
+            = lower(unknown_effects.source_table)
+    union all
+    select
+        *,
+        concat(
+            'An XA ROLLBACK took back rows that had come before it, perhaps of this',
+            ' table. Known again after a TRUNCATE or DROP, or when a copy of the table',
+            ' has taken its place and the table itself is dropped'
+        ) as reason
+    from rolled_back
+    union all
+    select
+        table_schemas.kafka_topic,
+        table_schemas.source_database,
+        table_schemas.source_table,
+        table_schemas.table_uid,
+        table_schemas.valid_from_sequence as since_sequence,
+        table_schemas.ddl_sql,
+        noted.reason
+    from table_schemas
+    inner join noted
+        on
+            table_schemas.kafka_topic = noted.kafka_topic
+            and table_schemas.valid_from_sequence = noted.ddl_sequence
+    where
+        (
+            table_schemas.partition_changes <> '[]'
+            or table_schemas.key_changed
+            or size(table_schemas.key_columns) = 0
+        )
+        and noted.reason <> ''
 
 ),
 

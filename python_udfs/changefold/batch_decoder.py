@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from changefold.compressed_values import decompress_batch
 from changefold.message_batch import Flags, MessageBatch, Places
 
 __all__ = [
@@ -74,6 +75,7 @@ def decode_batch(
     """
     if values.type != pa.binary():
         values = values.cast(pa.binary())
+    values = decompress_batch(values)
     found, recognised = recognise(values)
     if len(found) == len(values):
         return recognised

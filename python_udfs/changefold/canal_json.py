@@ -5,13 +5,14 @@ checked, and a bad message is told exactly what is wrong with it. `arrow_canal_j
 recognises most messages of a topic without that.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
-from itertools import repeat
+from itertools import chain, repeat
 from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
+from changefold.compressed_values import JSON_START, decompress
 from changefold.errors import CdcDecodeError
 from changefold.full_rows import require_full_row
 from changefold.mysql_types import parse_mysql_type
@@ -41,6 +42,7 @@ __all__ = [
 EventKind = Literal["row", "ddl", "watermark", "statement", "invalid"]
 
 _ROW_TYPES: Final = frozenset({"INSERT", "UPDATE", "DELETE"})
+_STATEMENTS: Final = frozenset({"QUERY", "XACOMMIT"})
 
 
 class CanalJsonImage(NamedTuple):
@@ -61,7 +63,9 @@ class CanalJsonMessage(msgspec.Struct):
     Attributes:
         event_kind: What the message is; ``invalid`` with an `error`. A ``statement`` is
             the text of one whose rows are in other messages: the official Canal passes
-            MySQL's rows-query and MariaDB's annotate-rows events on.
+            MySQL's rows-query and MariaDB's annotate-rows events on, and the end of an XA
+            transaction, whose rows came when it was prepared. One that is rolled back
+            is a ``ddl``.
         source_database: ``database``; ``""`` in a watermark.
         source_table: ``table``; ``""`` in a watermark and a DDL on a database.
         event_type: ``type``: ``INSERT``, ``ALTER``, ``TIDB_WATERMARK``.
@@ -69,7 +73,7 @@ class CanalJsonMessage(msgspec.Struct):
         watermark_ts: ``_tidb.watermarkTs`` of a watermark.
         es_ms: ``es``, when it happened, in milliseconds since 1970.
         ts_ms: ``ts``, when the message was made; ``None`` if it does not say.
-        ddl_sql: ``sql`` of a DDL.
+        ddl_sql: ``sql`` of a DDL, also of ``XAROLLBACK``.
         primary_key: JSON array of the names in ``pkNames``, of a row message.
         column_types: JSON object of column and MySQL type, of a row message, in the
             order of the first row (that of ``mysqlType`` is random).
@@ -132,6 +136,7 @@ def read_canal_json(value: bytes | None) -> CanalJsonMessage:
 
 def _read_fields(message: CanalJsonMessage, value: bytes | None) -> EventKind:
     """Fill ``message`` field by field, so that an error leaves what was read."""
+    value = decompress(value, JSON_START)
     fields = strict_object(value, "$")
     message.source_database = read_string(fields, "database")
     message.source_table = read_string(fields, "table")
@@ -155,7 +160,11 @@ def _read_fields(message: CanalJsonMessage, value: bytes | None) -> EventKind:
             raise missing("object", "$._tidb", fields, "_tidb")
         message.watermark_ts = read_int64(extension, "watermarkTs", "$._tidb")
         return "watermark"
-    if message.event_type == "QUERY" and fields.get("data") is None:
+    if message.event_type == "XAROLLBACK":
+        # What it takes back was sent before, so it counts as a statement on tables.
+        message.ddl_sql = read_string(fields, "sql")
+        return "ddl"
+    if message.event_type in _STATEMENTS and fields.get("data") is None:
         return "statement"
     if message.event_type not in _ROW_TYPES:
         raise CdcDecodeError(
@@ -174,6 +183,13 @@ def _read_rows(
 ) -> None:
     """Fill the fields that only a row message has."""
     event_type = str(message.event_type)
+    if fields.get("data") is None and not extension and fields.get("sql"):
+        raise CdcDecodeError(
+            "statement_without_rows",
+            "$.data",
+            "Expected rows, got the text of a statement: the source's binlog_format is "
+            "not ROW",
+        )
     require_full_row(extension, "onlyHandleKey", "$._tidb", event_type)
     message.primary_key = _primary_key(fields)
     if fields.get("sqlType") is not None:
@@ -194,14 +210,15 @@ def _read_rows(
     old = _old_rows(fields, len(data), event_type)
     for index, row in enumerate(data):
         _check_row(row, types, f"$.data[{index}]")
-    for index, row in enumerate(old or ()):
+    for index, row in enumerate(old):
         _check_row(row, types, f"$.old[{index}]")
+    without_old = len(data) - len(old)
+    if without_old and event_type == "UPDATE":
+        _require_left_out_by_canal(fields, data[:without_old], extension)
     message.column_types = _column_types(types, data[0])
     # The text of the rows, untouched. All has been checked: this finds places only.
     raw = _decode_raw_rows(value)
-    raw_old: Iterable[msgspec.Raw | None] = raw.old or ()
-    if old is None:
-        raw_old = repeat(None, len(data))
+    raw_old = chain(repeat(None, without_old), raw.old or () if old else ())
     message.images = tuple(
         CanalJsonImage(bytes(new), None if before is None else bytes(before))
         for new, before in zip(raw.data, raw_old, strict=True)
@@ -216,31 +233,63 @@ class _RawRows(msgspec.Struct):
 _decode_raw_rows: Final = msgspec.json.Decoder(_RawRows).decode
 
 
-def _old_rows(fields: Json, count: int, event_type: str) -> list[object] | None:
-    """Return the rows of ``old``, or ``None`` where there are none.
+def _old_rows(fields: Json, count: int, event_type: str) -> list[object]:
+    """Return the rows of ``old``: those of the last rows in ``data``.
 
-    An UPDATE must have them: without, a change of the key would leave the row under
-    its old key behind. A DELETE may (TiCDC before 5.4), an INSERT has ``null``, or
-    ``[null]`` (TiCDC before 5.4).
+    A DELETE may have them (TiCDC before 5.4), an INSERT has ``null``, or ``[null]``
+    (TiCDC before 5.4). An UPDATE has them, but for what `_require_left_out_by_canal`
+    tells.
     """
     old = fields.get("old")
     if old is None:
-        if event_type != "UPDATE":
-            return None
-        raise missing("array", "$.old", fields, "old")
+        return []
     if not isinstance(old, list):
         raise wrong_type("array", old, "$.old")
-    if len(old) != count:
+    is_short = event_type == "UPDATE" and 0 < len(old) < count
+    if len(old) != count and not is_short:
         raise CdcDecodeError(
             "row_count_mismatch",
             "$.old",
             f"Expected as many rows as in `data`, {count}, got {len(old)}",
         )
     if event_type != "UPDATE" and all(row is None for row in old):
-        return None
+        return []
     if event_type == "INSERT":
         raise wrong_type("null", old, "$.old")
     return old
+
+
+def _require_left_out_by_canal(
+    fields: Json, rows: list[dict[str, object]], extension: Json
+) -> None:
+    """Check that an UPDATE without the old values of some rows still tells their key.
+
+    Canal before 1.1.7 left out what was empty. ``old`` holds the columns that are
+    changed in this row or in one before it in the message, so the first rows are those
+    without, and none of their columns that the image before holds was changed: it always
+    holds the primary key. Source: ``MQMessageUtils.messageConverter`` of Canal 1.1.6.
+
+    TiCDC, which numbers no messages, leaves out none.
+    """
+    if extension or fields.get("id") == 0:
+        if fields.get("old") is None:
+            raise missing("array", "$.old", fields, "old")
+        raise CdcDecodeError(
+            "row_count_mismatch",
+            "$.old",
+            f"Expected as many rows as in `data`, {len(fields['data'])}, "
+            f"got {len(fields['old'])}",
+        )
+    names = fields.get("pkNames") or ()
+    for index, row in enumerate(rows):
+        if not names or any(name not in row for name in names):
+            raise CdcDecodeError(
+                "no_row_before",
+                f"$.data[{index}]",
+                "Expected the row before in `old`, got none: Canal before 1.1.7 leaves "
+                "out an empty one, and without a primary key that `pkNames` and the row "
+                "name, nothing tells which row it was",
+            )
 
 
 def _require_commit_ts(extension: Json | None) -> None:

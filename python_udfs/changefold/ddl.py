@@ -8,13 +8,14 @@ its place, one method per clause of the grammar.
 What the reader does not know is never guessed: the statement comes back with
 ``understood=False`` and a sentence that says where reading stopped.
 
-Sources: MySQL 8.0 reference manual, 15.1 "Data Definition Statements"; TiDB's
+Sources: MySQL 8.0 and 9 reference manuals, 15.1 "Data Definition Statements"; MariaDB's
+documentation of its statements (WAIT, system versioning, IGNORED indexes); TiDB's
 documentation of its ALTER TABLE; the text that TiCDC sends, which TiDB's parser has
 restored (back-quoted names, upper-case keywords, TiDB features in ``/*T! */``).
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Final, Literal, TypeVar
 
@@ -43,6 +44,7 @@ __all__ = [
     "DropDatabase",
     "DropKey",
     "DropTable",
+    "ForeignKey",
     "ModifyColumn",
     "NoEffect",
     "NoRowEffect",
@@ -84,11 +86,37 @@ class SqlValue(msgspec.Struct, frozen=True):
         form: ``null``; ``text`` (quotes resolved); ``number`` (as written, also for
             TRUE and FALSE); ``bits`` (digits 0 and 1); ``hex`` (hexadecimal digits);
             ``maxvalue`` (of a partition); ``expression`` (its SQL text).
-        text: The text of that form; empty for ``null`` and ``maxvalue``.
+        text: The text of that form; empty for ``null`` and ``maxvalue``. An expression
+            is as written, without parentheses around the whole. If it is one call of a
+            function of the clock, its standard name: ``CURRENT_TIMESTAMP(n)``,
+            ``CURRENT_DATE``, ``CURRENT_TIME(n)``, ``UTC_TIMESTAMP(n)``, ``UTC_DATE``,
+            ``UTC_TIME(n)``, ``(n)`` only if it was written.
     """
 
     form: Literal["null", "text", "number", "bits", "hex", "maxvalue", "expression"]
     text: str = ""
+
+
+class ForeignKey(msgspec.Struct, frozen=True):
+    """A foreign key: the rows of its table refer to those of another, the parent.
+
+    Attributes:
+        columns: Columns of the table itself.
+        parent: The table that is referred to.
+        parent_columns: Its columns; empty where the statement names none.
+        on_delete: What a DELETE in the parent does to the rows that refer to it, lower
+            case: ``cascade``, ``set null``, ``set default``, ``restrict``,
+            ``no action``; ``None`` without a clause.
+        on_update: The same of an UPDATE of the parent's key.
+        name: Name of the constraint, ``None`` if the source makes one up.
+    """
+
+    columns: tuple[str, ...]
+    parent: TableName
+    parent_columns: tuple[str, ...] = ()
+    on_delete: str | None = None
+    on_update: str | None = None
+    name: str | None = None
 
 
 class DdlColumn(msgspec.Struct, frozen=True):
@@ -98,7 +126,9 @@ class DdlColumn(msgspec.Struct, frozen=True):
         name: Name, case kept.
         type: Canonical text of the type, see `changefold.mysql_types`.
         nullable: False with NOT NULL, and for an inline PRIMARY KEY.
-        default: ``None``: no DEFAULT clause. ``DEFAULT NULL`` has form ``null``.
+        default: ``None``: no DEFAULT clause. ``DEFAULT NULL`` has form ``null``. That of
+            a column of MariaDB which the server fills in for system versioning is the
+            expression ``ROW START`` or ``ROW END``.
         on_update: ``CURRENT_TIMESTAMP(n)`` of ON UPDATE.
         generated: How a generated column is kept.
         expression: SQL text of a generated column.
@@ -108,6 +138,7 @@ class DdlColumn(msgspec.Struct, frozen=True):
         auto_increment: AUTO_INCREMENT or AUTO_RANDOM.
         is_primary_key: Inline PRIMARY KEY.
         is_unique: Inline UNIQUE.
+        foreign_key: Inline REFERENCES, which MariaDB and MySQL from 9.0 on obey.
     """
 
     name: str
@@ -123,6 +154,7 @@ class DdlColumn(msgspec.Struct, frozen=True):
     auto_increment: bool = False
     is_primary_key: bool = False
     is_unique: bool = False
+    foreign_key: ForeignKey | None = None
 
 
 class DdlKey(msgspec.Struct, frozen=True):
@@ -161,7 +193,7 @@ class Partitioning(msgspec.Struct, frozen=True):
 
     Attributes:
         method: ``hash``, ``key``, ``range``, ``range columns``, ``list``,
-            ``list columns``; ``linear`` in front where it was written.
+            ``list columns``, ``system_time``; ``linear`` in front where it was written.
         expression: SQL text in the parentheses of HASH, RANGE and LIST.
         columns: Columns, for KEY and COLUMNS, or if the expression is one column.
         partitions: The partitions, in order.
@@ -211,6 +243,7 @@ class CreateTable(_Action, frozen=True):
     collation: str | None = None
     comment: str | None = None
     partitioning: Partitioning | None = None
+    foreign_keys: tuple[ForeignKey, ...] = ()
 
 
 class DropTable(_Action, frozen=True):
@@ -368,10 +401,17 @@ class PartitionAction(_Action, frozen=True):
 
 
 class NoRowEffect(_Action, frozen=True):
-    """A change of a table that touches neither rows, columns nor keys."""
+    """A change of a table that touches neither rows, columns nor keys.
+
+    Attributes:
+        table: The table.
+        what: What is done.
+        foreign_key: That of ``add foreign key``.
+    """
 
     table: TableName
     what: str
+    foreign_key: ForeignKey | None = None
 
 
 class NoEffect(_Action, frozen=True):
@@ -413,11 +453,17 @@ class DdlStatement(msgspec.Struct, frozen=True):
         understood: The whole statement was read.
         actions: What it does; empty if it was not understood.
         reason: Where and why reading stopped, if it did.
+        doubt: What it does to rows that its text does not tell, if there is such a
+            thing in a statement that was understood.
+        tables: The tables whose rows are in doubt, if it was not understood or there is
+            a `doubt`: those that it names. Empty if it names none, or none was read.
     """
 
     understood: bool
     actions: tuple[Action, ...] = ()
     reason: str | None = None
+    doubt: str | None = None
+    tables: tuple[TableName, ...] = ()
 
     def to_json(self) -> str:
         """Return the statement as one JSON object."""
@@ -449,10 +495,38 @@ def parse_ddl(sql: str, database: str) -> DdlStatement:
     """
     try:
         reader = _Reader(sql, database)
+    except _NotUnderstoodError as error:
+        tables = _tables_in_bare_text(sql, database)
+        return DdlStatement(understood=False, reason=str(error), tables=tables)
+    try:
         actions = tuple(_statement(reader))
     except _NotUnderstoodError as error:
-        return DdlStatement(understood=False, reason=str(error))
-    return DdlStatement(understood=True, actions=actions)
+        tables = tuple(dict.fromkeys(reader.tables))
+        return DdlStatement(understood=False, reason=str(error), tables=tables)
+    if reader.doubt is None:
+        return DdlStatement(understood=True, actions=actions)
+    tables = tuple(dict.fromkeys(reader.tables))
+    return DdlStatement(
+        understood=True, actions=actions, doubt=reader.doubt, tables=tables
+    )
+
+
+_BARE_TABLE: Final = re.compile(
+    r"\bTABLE\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?"
+    r"(?:(`[^`]+`|[\w$]+)?\s*\.\s*)?(`[^`]+`|[\w$]+)",
+    re.IGNORECASE,
+)
+
+
+def _tables_in_bare_text(sql: str, database: str) -> tuple[TableName, ...]:
+    """Return the table that a text names which is no sequence of tokens."""
+    found = _BARE_TABLE.search(sql)
+    if found is None:
+        return ()
+    table = found[2].strip("`")
+    if found[1] is None:
+        return (TableName(database, table),)
+    return (TableName(found[1].strip("`"), table, is_qualified=True),)
 
 
 class _NotUnderstoodError(Exception):
@@ -510,12 +584,19 @@ _END: Final = "the end of the statement"
 
 
 class _Reader:
-    """Tokens of one statement, read from left to right."""
+    """Tokens of one statement, read from left to right.
+
+    Attributes:
+        tables: Tables that were read and whose rows the statement may change.
+        doubt: What it does to rows that its text does not tell.
+    """
 
     def __init__(self, sql: str, database: str) -> None:
         self.sql = _open_executable_comments(sql)
         self.database = database
         self.index = 0
+        self.tables: list[TableName] = []
+        self.doubt: str | None = None
         try:
             self.tokens: list[Token] = _Tokenizer().tokenize(self.sql)
         except SqlglotError as error:
@@ -597,27 +678,35 @@ class _Reader:
         ):  # `1a` without quotes
             self.index += 2
             return token.text + following.text
+        is_ansi = token.token_type is TokenType.STRING and self.sql[token.start] == '"'
         is_name = token.token_type is TokenType.IDENTIFIER or (
             token.token_type not in _NOT_KEYWORDS
             and _WORD.fullmatch(token.text) is not None
         )
-        if not is_name:
+        if not is_name and not is_ansi:
             raise self.fail("a name")
         self.index += 1
+        if is_ansi:  # with sql_mode ANSI_QUOTES, where no text can stand
+            return self.sql[token.start + 1 : token.end].replace('""', '"')
         return token.text
 
     def column_name(self) -> str:
         """Take a column name, of which only the last part counts."""
+        self.accept(".")
         name = self.name()
         while self.accept("."):
             name = self.name()
         return name
 
-    def table_name(self) -> TableName:
-        first = self.name()
+    def table_name(self, *, is_touched: bool = True) -> TableName:
+        """Take the name of a table; MySQL takes one with a point in front, too."""
+        self.accept(".")
+        table = TableName(self.database, self.name())
         if self.accept("."):
-            return TableName(first, self.name(), is_qualified=True)
-        return TableName(self.database, first)
+            table = TableName(table.table, self.name(), is_qualified=True)
+        if is_touched:
+            self.tables.append(table)
+        return table
 
     def string(self) -> str:
         """Take a text, an introducer in front and further pieces behind it."""
@@ -646,6 +735,13 @@ class _Reader:
             raise self.fail("a number")
         self.index += 1
         return int(token.text)
+
+    def equals_value(self) -> bool:
+        """Take ``name = value``, any option; False if it is not next."""
+        if self.is_word("=", 1) and self.token(2) is not None:
+            self.index += 3
+            return True
+        return False
 
     def slice(self, start: int, end: int) -> str:
         """Return the source text of the tokens from `start` to before `end`."""
@@ -693,20 +789,50 @@ class _Reader:
 _NO_EFFECT_STATEMENTS: Final = (
     "ADMIN",
     "ANALYZE",
+    "BACKUP",
+    "BEGIN",
+    "BINLOG",
+    "CACHE",
+    "CHANGE",
     "CHECK",
     "CHECKSUM",
+    "CLONE",
+    "COMMIT",
+    "DEALLOCATE",
+    "DESC",
+    "DESCRIBE",
     "EXPLAIN",
     "FLUSH",
+    "GET",
     "GRANT",
+    "HANDLER",
+    "HELP",
+    "INSTALL",
+    "KILL",
     "LOCK",
     "OPTIMIZE",
+    "PREPARE",
+    "PURGE",
+    "RELEASE",
     "REPAIR",
+    "RESET",
+    "RESIGNAL",
+    "RESTART",
     "REVOKE",
+    "ROLLBACK",
+    "SAVEPOINT",
     "SET",
     "SHOW",
+    "SHUTDOWN",
+    "SIGNAL",
     "SPLIT",
+    "START",
+    "STOP",
+    "TRACE",
+    "UNINSTALL",
     "UNLOCK",
     "USE",
+    "XA",
 )
 
 _OBJECTS_WITHOUT_ROWS: Final = (
@@ -723,7 +849,28 @@ _OBJECTS_WITHOUT_ROWS: Final = (
     "PLACEMENT",
     "RESOURCE",
     "STATISTICS",
+    "CATALOG",
+    "INSTANCE",
+    "LIBRARY",
+    "LOGFILE",
+    "MASKING",
+    "PACKAGE",
+    "PREPARE",
+    "REFERENCE",
+    "TABLESPACE",
 )
+
+_ROW_STATEMENTS: Final = {
+    "INSERT": ("INTO", "INSERT"),
+    "REPLACE": ("INTO", "REPLACE"),
+    "UPDATE": ("UPDATE",),
+    "DELETE": ("FROM", "DELETE"),
+    "LOAD": ("TABLE",),
+    "IMPORT": ("INTO",),
+}
+"""Statements that change rows, and behind which word the first table may stand."""
+
+_ROW_OPTIONS: Final = ("LOW_PRIORITY", "DELAYED", "HIGH_PRIORITY", "QUICK", "IGNORE")
 
 
 def _statement(reader: _Reader) -> list[Action]:
@@ -737,6 +884,7 @@ def _statement(reader: _Reader) -> list[Action]:
         "RECOVER": _recover,
         "FLASHBACK": _recover,
     }
+    _set_statement(reader)
     for word, read in readers.items():
         if reader.accept(word):
             actions = read(reader)
@@ -746,7 +894,39 @@ def _statement(reader: _Reader) -> list[Action]:
     if (word_ := reader.accept_any(*_NO_EFFECT_STATEMENTS)) is not None:
         reader.index = len(reader.tokens)
         return [NoEffect(word_.lower())]
-    raise reader.fail("a DDL statement")
+    error = reader.fail("a DDL statement")
+    _changed_table(reader)
+    raise error
+
+
+def _set_statement(reader: _Reader) -> None:
+    """Skip ``SET STATEMENT variable = value, ... FOR`` of MariaDB."""
+    if not reader.is_words("SET", "STATEMENT"):
+        return
+    start = reader.index
+    while not reader.at_end:
+        if reader.accept("FOR"):
+            return
+        if reader.is_word("("):
+            reader.parenthesised()
+        else:
+            reader.index += 1
+    reader.index = start
+
+
+def _changed_table(reader: _Reader) -> None:
+    """Note the first table of a statement that changes rows: no message has these."""
+    for verb, words in _ROW_STATEMENTS.items():
+        if not reader.is_word(verb):
+            continue
+        for word in words:
+            for ahead in range(len(reader.tokens) - reader.index):
+                if reader.is_word(word, ahead):
+                    reader.index += ahead + 1
+                    while reader.accept_any(*_ROW_OPTIONS) is not None:
+                        pass
+                    reader.table_name()
+                    return
 
 
 def _object_without_rows(reader: _Reader, verb: str) -> list[Action] | None:
@@ -770,12 +950,14 @@ def _if_exists(reader: _Reader) -> bool:
 
 
 def _create(reader: _Reader) -> list[Action]:
+    or_replace = reader.accept("OR", "REPLACE")
     if reader.accept_any("DATABASE", "SCHEMA") is not None:
         if_not_exists = _if_not_exists(reader)
         database = reader.name()
         _skip_to_end(reader)
-        return [CreateDatabase(database, if_not_exists=if_not_exists)]
-    or_replace = reader.accept("OR", "REPLACE")
+        dropped: list[Action] = [DropDatabase(database, if_exists=True)]
+        created = CreateDatabase(database, if_not_exists=if_not_exists)
+        return [*(dropped if or_replace else []), created]
     if reader.accept("GLOBAL"):
         reader.require("TEMPORARY")
         reader.index -= 1
@@ -791,6 +973,7 @@ def _create(reader: _Reader) -> list[Action]:
         _index_type(reader)
         reader.require("ON")
         table = reader.table_name()
+        _lock_wait(reader)
         key_kind: Literal["unique", "index"] = "unique" if kind == "UNIQUE" else "index"
         key = _key_parts(reader, key_kind, name)
         _skip_to_end(reader)
@@ -806,6 +989,14 @@ def _skip_to_end(reader: _Reader) -> None:
     reader.index = len(reader.tokens)
 
 
+def _lock_wait(reader: _Reader) -> None:
+    """Skip how long MariaDB waits for a lock."""
+    if reader.accept("WAIT"):
+        reader.number()
+    else:
+        reader.accept("NOWAIT")
+
+
 def _drop(reader: _Reader) -> list[Action]:
     if reader.accept_any("DATABASE", "SCHEMA") is not None:
         if_exists = _if_exists(reader)
@@ -816,6 +1007,7 @@ def _drop(reader: _Reader) -> list[Action]:
     if reader.accept_any("TABLE", "TABLES") is not None:
         if_exists = _if_exists(reader)
         tables = reader.listed(reader.table_name)
+        _lock_wait(reader)
         reader.accept_any("RESTRICT", "CASCADE")
         return [DropTable(t, if_exists=if_exists, temporary=temporary) for t in tables]
     reader.index = start
@@ -826,7 +1018,7 @@ def _drop(reader: _Reader) -> list[Action]:
         name = reader.name()
         reader.require("ON")
         table = reader.table_name()
-        _skip_to_end(reader)  # ALGORITHM and LOCK
+        _skip_to_end(reader)  # WAIT, ALGORITHM and LOCK
         return [DropKey(table, name)]
     reader.index = start
     actions = _object_without_rows(reader, "drop")
@@ -845,6 +1037,7 @@ def _rename(reader: _Reader) -> list[Action]:
     def pair() -> RenameTable:
         _if_exists(reader)
         source = reader.table_name()
+        _lock_wait(reader)
         reader.require("TO")
         return RenameTable(source, reader.table_name())
 
@@ -853,7 +1046,11 @@ def _rename(reader: _Reader) -> list[Action]:
 
 def _truncate(reader: _Reader) -> list[Action]:
     reader.accept("TABLE")
-    return [TruncateTable(reader.table_name())]
+    table = reader.table_name()
+    _lock_wait(reader)
+    if reader.accept_any("DROP", "REUSE") is not None:
+        reader.require("STORAGE")
+    return [TruncateTable(table)]
 
 
 def _recover(reader: _Reader) -> list[Action]:
@@ -869,6 +1066,18 @@ def _recover(reader: _Reader) -> list[Action]:
 
 _NOW: Final = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP")
 
+_CLOCK: Final = {
+    **dict.fromkeys(_NOW, "CURRENT_TIMESTAMP"),
+    "CURRENT_DATE": "CURRENT_DATE",
+    "CURDATE": "CURRENT_DATE",
+    "CURRENT_TIME": "CURRENT_TIME",
+    "CURTIME": "CURRENT_TIME",
+    "UTC_TIMESTAMP": "UTC_TIMESTAMP",
+    "UTC_DATE": "UTC_DATE",
+    "UTC_TIME": "UTC_TIME",
+}
+"""Functions of the clock, and the names by which a `SqlValue` has them."""
+
 
 def _value(reader: _Reader) -> SqlValue:
     """Read a literal, or an expression in parentheses, or a call."""
@@ -877,17 +1086,20 @@ def _value(reader: _Reader) -> SqlValue:
         return literal
     start = reader.index
     if reader.accept("("):
-        literal = None if reader.is_word("(") else _literal(reader)
-        if literal is not None and reader.accept(")"):
-            return literal
+        try:
+            value = _value(reader)
+        except _NotUnderstoodError:
+            value = None
+        if value is not None and reader.accept(")"):
+            return value
         reader.index = start
         return SqlValue("expression", reader.parenthesised())
-    if (now := _now(reader)) is not None:
+    if (now := _clock(reader)) is not None:
         return SqlValue("expression", now)
     reader.name()
     if reader.is_words("VALUE", "FOR"):  # NEXT VALUE FOR sequence
         reader.index += 2
-        reader.table_name()
+        reader.table_name(is_touched=False)
     elif reader.is_word("("):
         reader.parenthesised()
     return SqlValue("expression", reader.slice(start, reader.index))
@@ -917,6 +1129,14 @@ def _literal(reader: _Reader) -> SqlValue | None:
         reader.index += 2 if is_introduced else 1
         is_bits = literal.token_type is TokenType.BIT_STRING
         return SqlValue("bits" if is_bits else "hex", literal.text)
+    following = reader.token(1)
+    if (
+        reader.is_any("DATE", "TIME", "TIMESTAMP")
+        and following is not None
+        and following.token_type in _STRINGS
+    ):  # DATE '2024-02-29'
+        reader.index += 1
+        return SqlValue("text", reader.string())
     number = _number(reader)
     return None if number is None else SqlValue("number", number)
 
@@ -935,12 +1155,13 @@ def _number(reader: _Reader) -> str | None:
     return f"-{digits}" if sign == "-" else digits
 
 
-def _now(reader: _Reader) -> str | None:
-    """Read ``NOW(3)`` and its synonyms as ``CURRENT_TIMESTAMP(3)``."""
-    if reader.accept_any(*_NOW) is None:
+def _clock(reader: _Reader, names: Iterable[str] = _CLOCK) -> str | None:
+    """Read ``NOW(3)`` and the like by its standard name; ``None`` if it is not next."""
+    word = reader.accept_any(*names)
+    if word is None:
         return None
     digits = reader.parenthesised() if reader.is_word("(") else ""
-    return f"CURRENT_TIMESTAMP({digits})" if digits else "CURRENT_TIMESTAMP"
+    return f"{_CLOCK[word]}({digits})" if digits else _CLOCK[word]
 
 
 _TYPE_CONTINUES: Final = (
@@ -983,7 +1204,8 @@ def _type_argument(reader: _Reader) -> str:
         member = bytes.fromhex(token.text).decode("utf-8", "replace")
         return quote_mysql_string(member)
     if token is not None and token.token_type is TokenType.NUMBER:
-        return str(reader.number())
+        reader.index += 1
+        return token.text.partition(".")[0]  # MySQL reads DECIMAL(19.5) so
     return quote_mysql_string(reader.string())
 
 
@@ -1035,6 +1257,7 @@ class _ColumnBuilder:
         self.auto_increment = False
         self.primary_key = False
         self.unique = False
+        self.foreign_key: ForeignKey | None = None
         self.name = reader.column_name()
         if reader.is_word("SERIAL"):  # BIGINT UNSIGNED NOT NULL AUTO_INCREMENT UNIQUE
             self._serial()
@@ -1069,12 +1292,17 @@ class _ColumnBuilder:
         elif reader.accept("DEFAULT"):
             self.default = _value(reader)
         elif reader.accept("ON", "UPDATE"):
-            self.on_update = _now(reader)
+            self.on_update = _clock(reader, _NOW)
             if self.on_update is None:
                 raise reader.fail("`CURRENT_TIMESTAMP`")
         elif reader.is_words("GENERATED", "ALWAYS", "AS") or reader.is_word("AS"):
             reader.accept("GENERATED", "ALWAYS")
             reader.require("AS")
+            if reader.accept("ROW"):  # of MariaDB's system versioning
+                edge = reader.accept_any("START", "END")
+                self.default = SqlValue("expression", f"ROW {edge or reader.name()}")
+                self.nullable = False
+                return True
             self.expression = reader.parenthesised()
             self.generated = "virtual"
         elif self.expression and reader.accept_any("STORED", "PERSISTENT"):
@@ -1106,7 +1334,7 @@ class _ColumnBuilder:
             reader.parenthesised()
             _enforced(reader)
         elif reader.accept("REFERENCES"):
-            _references(reader)
+            self.foreign_key = _references(reader, (self.name,), None)
         else:
             storage = ("CLUSTERED", "NONCLUSTERED", "GLOBAL", "LOCAL")
             return reader.accept_any(*storage) is not None
@@ -1127,6 +1355,13 @@ class _ColumnBuilder:
         elif reader.accept_any("ENGINE_ATTRIBUTE", "SECONDARY_ENGINE_ATTRIBUTE"):
             reader.accept("=")
             reader.string()
+        elif reader.accept_any("WITH", "WITHOUT") is not None:
+            reader.require("SYSTEM", "VERSIONING")
+        elif reader.accept("COMPRESSED"):
+            if reader.accept("="):
+                reader.text_or_name()
+        elif reader.accept("NOT", "SECONDARY") or reader.equals_value():
+            pass
         else:
             # BINARY here is a collation, and not the character set `binary`.
             return (
@@ -1153,6 +1388,7 @@ class _ColumnBuilder:
             auto_increment=self.auto_increment,
             is_primary_key=self.primary_key,
             is_unique=self.unique,
+            foreign_key=self.foreign_key,
         )
 
 
@@ -1165,25 +1401,37 @@ def _enforced(reader: _Reader) -> None:
     reader.accept("ENFORCED")
 
 
-def _references(reader: _Reader) -> None:
-    """Read what follows REFERENCES; a foreign key moves no rows downstream."""
-    reader.table_name()
+def _references(
+    reader: _Reader, columns: tuple[str, ...], name: str | None
+) -> ForeignKey:
+    """Read what follows REFERENCES."""
+    parent = reader.table_name(is_touched=False)
+    parent_columns: tuple[str, ...] = ()
     if reader.is_word("("):
-        reader.parenthesised()
+        parent_columns = _key_parts(reader, "index", None).columns
+    actions: dict[str, str] = {}
     while True:
         if reader.accept("MATCH"):
             reader.name()
-        elif reader.accept("ON", "DELETE") or (
+        elif reader.is_words("ON", "DELETE") or (
             reader.is_words("ON", "UPDATE")
             and not any(reader.is_word(now, 2) for now in _NOW)
-            and reader.accept("ON", "UPDATE")
         ):
-            if reader.accept_any("SET", "NO") is not None:  # SET NULL, NO ACTION
-                reader.index += 1
-            else:
-                reader.name()
+            reader.index += 1
+            event = reader.take().text.upper()
+            words = [reader.name()]
+            if words[0].upper() in {"SET", "NO"}:  # SET NULL, NO ACTION
+                words.append(reader.name())
+            actions[event] = " ".join(words).lower()
         else:
-            return
+            return ForeignKey(
+                columns=columns,
+                parent=parent,
+                parent_columns=parent_columns,
+                on_delete=actions.get("DELETE"),
+                on_update=actions.get("UPDATE"),
+                name=name,
+            )
 
 
 # --- Keys -------------------------------------------------------------------------
@@ -1203,6 +1451,8 @@ def _key_part(reader: _Reader) -> str | None:
         name = reader.column_name()
         if reader.is_word("("):
             reader.parenthesised()
+        if reader.accept("WITHOUT", "OVERLAPS"):  # a period of MariaDB, no column
+            return None
     reader.accept_any("ASC", "DESC")
     return name
 
@@ -1232,12 +1482,13 @@ def _is_key(reader: _Reader) -> bool:
     )
 
 
-def _key(reader: _Reader) -> DdlKey | str:
+def _key(reader: _Reader) -> DdlKey | ForeignKey | str:
     """Read a key or constraint; text says what it was if it binds no rows."""
     symbol = None
     if reader.accept("CONSTRAINT") and not (
         reader.is_any("PRIMARY", "UNIQUE", "CHECK") or reader.is_words("FOREIGN", "KEY")
     ):
+        _if_not_exists(reader)
         symbol = reader.name()
     if reader.accept("CHECK"):
         reader.parenthesised()
@@ -1246,11 +1497,11 @@ def _key(reader: _Reader) -> DdlKey | str:
     if reader.accept("FOREIGN", "KEY"):
         _if_not_exists(reader)
         if not reader.is_word("("):
-            reader.name()
-        reader.parenthesised()
+            index = reader.name()
+            symbol = symbol or index
+        columns = _key_parts(reader, "index", None).columns
         reader.require("REFERENCES")
-        _references(reader)
-        return "foreign key"
+        return _references(reader, columns, symbol)
     kind: Literal["primary", "unique", "index"] = "index"
     if reader.accept("PRIMARY"):
         reader.require("KEY")
@@ -1276,16 +1527,16 @@ def _key(reader: _Reader) -> DdlKey | str:
 
 def _create_table(reader: _Reader, *, or_replace: bool, temporary: bool) -> CreateTable:
     if_not_exists = _if_not_exists(reader)
-    table = reader.table_name()
+    table = reader.table_name(is_touched=not temporary)
     columns: list[DdlColumn] = []
-    keys: list[DdlKey] = []
+    keys: list[DdlKey | ForeignKey] = []
     like: TableName | None = None
     if reader.accept("LIKE"):
-        like = reader.table_name()
+        like = reader.table_name(is_touched=False)
         _skip_to_end(reader)  # ON COMMIT of a temporary table
     elif reader.accept("("):
         if reader.accept("LIKE"):
-            like = reader.table_name()
+            like = reader.table_name(is_touched=False)
         else:
             reader.listed(lambda: _table_element(reader, columns, keys))
         reader.require(")")
@@ -1295,7 +1546,7 @@ def _create_table(reader: _Reader, *, or_replace: bool, temporary: bool) -> Crea
     return CreateTable(
         table=table,
         columns=tuple(_with_table_charset(c, options.charset) for c in columns),
-        keys=tuple(keys),
+        keys=tuple(key for key in keys if isinstance(key, DdlKey)),
         if_not_exists=if_not_exists,
         or_replace=or_replace,
         temporary=temporary,
@@ -1304,6 +1555,7 @@ def _create_table(reader: _Reader, *, or_replace: bool, temporary: bool) -> Crea
         collation=options.collation,
         comment=options.comment,
         partitioning=options.partitioning,
+        foreign_keys=tuple(key for key in keys if isinstance(key, ForeignKey)),
     )
 
 
@@ -1316,14 +1568,27 @@ def _with_table_charset(column: DdlColumn, charset: str | None) -> DdlColumn:
 
 
 def _table_element(
-    reader: _Reader, columns: list[DdlColumn], keys: list[DdlKey]
+    reader: _Reader, columns: list[DdlColumn], keys: list[DdlKey | ForeignKey]
 ) -> None:
+    if _period(reader):
+        return
     if not _is_key(reader):
         columns.append(_column(reader))
         return
     key = _key(reader)
-    if isinstance(key, DdlKey):
+    if not isinstance(key, str):
         keys.append(key)
+
+
+def _period(reader: _Reader) -> bool:
+    """Skip a period of MariaDB, which two columns make up; False if it is not next."""
+    if not reader.accept("PERIOD", "FOR"):
+        return False
+    _if_not_exists(reader)
+    reader.name()
+    if reader.is_word("("):
+        reader.parenthesised()
+    return True
 
 
 class _TableOptions:
@@ -1335,6 +1600,8 @@ class _TableOptions:
         self.comment: str | None = None
         self.partitioning: Partitioning | None = None
         while not reader.at_end:
+            if reader.accept("WITH", "SYSTEM", "VERSIONING"):
+                continue
             if reader.is_any("AS", "SELECT", "IGNORE", "REPLACE", "WITH", "TABLE"):
                 raise reader.fail("no query, which would add columns and rows")
             if (charset := _charset(reader)) is not None:
@@ -1360,9 +1627,11 @@ class _TableOptions:
 def _partitioning(reader: _Reader) -> Partitioning:
     """Read what follows PARTITION BY."""
     linear = "linear " if reader.accept("LINEAR") else ""
-    method = reader.accept_any("HASH", "KEY", "RANGE", "LIST")
+    method = reader.accept_any("HASH", "KEY", "RANGE", "LIST", "SYSTEM_TIME")
     if method is None:
         raise reader.fail("`HASH`, `KEY`, `RANGE` or `LIST`")
+    if method == "SYSTEM_TIME":  # of MariaDB: rows that are history, and the others
+        return _by_system_time(reader)
     columns: tuple[str, ...] = ()
     expression: str | None = None
     with_columns = reader.accept("COLUMNS")
@@ -1402,6 +1671,13 @@ def _partitioning(reader: _Reader) -> Partitioning:
         partitions=partitions,
         subpartitioned=subpartitioned,
     )
+
+
+def _by_system_time(reader: _Reader) -> Partitioning:
+    while not reader.at_end and not reader.is_words("(", "PARTITION"):
+        reader.index += 1  # INTERVAL 1 MONTH, LIMIT 1000, AUTO, PARTITIONS 3
+    partitions = () if reader.at_end else _partition_definitions(reader)
+    return Partitioning(method="system_time", partitions=partitions)
 
 
 def _skip_subpartitioning(reader: _Reader) -> None:
@@ -1483,7 +1759,7 @@ def _alter(reader: _Reader) -> list[Action]:
         return [NoEffect("alter database" if is_charset else "alter database option")]
     start = reader.index
     reader.accept_any("ONLINE", "OFFLINE")
-    reader.accept("IGNORE")
+    is_lossy = reader.accept("IGNORE")
     if not reader.accept("TABLE"):
         reader.index = start
         actions = _object_without_rows(reader, "alter")
@@ -1491,8 +1767,19 @@ def _alter(reader: _Reader) -> list[Action]:
             raise reader.fail("`TABLE`, `DATABASE` or another known object")
         return actions
     _if_exists(reader)
-    clauses = _AlterTable(reader, reader.table_name())
-    return clauses.actions
+    table = reader.table_name()
+    _lock_wait(reader)
+    actions = _AlterTable(reader, table).actions
+    if is_lossy and any(_is_unique(action) for action in actions):
+        reader.doubt = "IGNORE removes the rows that a new unique key does not allow"
+    return actions
+
+
+def _is_unique(action: Action) -> bool:
+    """Tell whether a clause makes a key that rows may contradict."""
+    if isinstance(action, AddColumn | ModifyColumn):
+        return action.column.is_unique or action.column.is_primary_key
+    return isinstance(action, AddKey) and action.key.kind != "index"
 
 
 _PARTITION_UPKEEP: Final = ("ANALYZE", "CHECK", "OPTIMIZE", "REBUILD", "REPAIR")
@@ -1509,7 +1796,9 @@ _TABLE_OPTIONS: Final = (
     "COMPRESSION",
     "CONNECTION",
     "DELAY_KEY_WRITE",
+    "ENCRYPTED",
     "ENCRYPTION",
+    "ENCRYPTION_KEY_ID",
     "ENGINE",
     "ENGINE_ATTRIBUTE",
     "INSERT_METHOD",
@@ -1518,6 +1807,9 @@ _TABLE_OPTIONS: Final = (
     "MAX_ROWS",
     "MIN_ROWS",
     "PACK_KEYS",
+    "PAGE_CHECKSUM",
+    "PAGE_COMPRESSED",
+    "PAGE_COMPRESSION_LEVEL",
     "PASSWORD",
     "PRE_SPLIT_REGIONS",
     "ROW_FORMAT",
@@ -1527,18 +1819,28 @@ _TABLE_OPTIONS: Final = (
     "STATS_AUTO_RECALC",
     "STATS_PERSISTENT",
     "STATS_SAMPLE_PAGES",
+    "STORAGE",
+    "TABLESPACE",
+    "TABLE_CHECKSUM",
+    "TRANSACTIONAL",
 )
 
 # Clauses that touch no row and are skipped up to the next comma.
 _SKIPPED_CLAUSES: Final = (
+    ("ADD", "PERIOD", "FOR"),
     ("ADD", "STATS_EXTENDED"),
+    ("ADD", "SYSTEM", "VERSIONING"),
+    ("DATA", "DIRECTORY"),
+    ("DROP", "PERIOD", "FOR"),
     ("DROP", "STATS_EXTENDED"),
+    ("DROP", "SYSTEM", "VERSIONING"),
     ("ATTRIBUTES",),
     ("CACHE",),
     ("COMPACT",),
     ("DISABLE", "KEYS"),
     ("ENABLE", "KEYS"),
     ("FORCE",),
+    ("INDEX", "DIRECTORY"),
     ("NOCACHE",),
     ("PLACEMENT", "POLICY"),
     ("REMOVE", "TTL"),
@@ -1579,8 +1881,12 @@ class _AlterTable:
                 return True
         elif self._option():
             return False
-        if not self._skipped():
-            self._table_clause()
+        if self._skipped():
+            return True
+        if not reader.is_word("RENAME") and reader.equals_value():
+            self._none("option")  # of an engine
+            return False
+        self._table_clause()
         return True
 
     def _table_clause(self) -> None:
@@ -1639,6 +1945,9 @@ class _AlterTable:
             key = _key(reader)
             if isinstance(key, DdlKey):
                 self.actions.append(AddKey(self.table, key))
+            elif isinstance(key, ForeignKey):
+                added = NoRowEffect(self.table, "add foreign key", key)
+                self.actions.append(added)
             else:
                 self._none(f"add {key}")
             return
@@ -1650,7 +1959,7 @@ class _AlterTable:
         while True:
             if _is_key(reader):
                 self._add()
-            else:
+            elif not _period(reader):
                 self._add_column(if_not_exists=if_not_exists)
             if not reader.accept(","):
                 break
@@ -1687,7 +1996,7 @@ class _AlterTable:
                 reader.require("KEY")
                 what = "foreign key"
             _if_exists(reader)
-            reader.name()
+            reader.column_name()  # of the table, a point and its own
             self._none(f"drop {what}")
         elif reader.accept_any("INDEX", "KEY", "CONSTRAINT") is not None:
             _if_exists(reader)
@@ -1701,10 +2010,12 @@ class _AlterTable:
 
     def _alter(self) -> None:
         reader = self.reader
-        if (word := reader.accept_any("INDEX", "CHECK", "CONSTRAINT")) is not None:
+        kinds = ("INDEX", "KEY", "CHECK", "CONSTRAINT")
+        if (word := reader.accept_any(*kinds)) is not None:
+            _if_exists(reader)
             reader.name()
             reader.skip_clause()
-            is_index = word == "INDEX"
+            is_index = word in {"INDEX", "KEY"}
             self._none("alter index visibility" if is_index else "alter constraint")
             return
         reader.accept("COLUMN")
@@ -1753,7 +2064,9 @@ class _AlterTable:
             reader.accept("=")
             reader.take()
             self._none(option.lower())
-        elif reader.accept("UNION"):
+        elif reader.accept("WITH", "SYSTEM", "VERSIONING"):
+            self._none("with system versioning")
+        elif reader.is_word("UNION"):
             raise reader.fail("no UNION of tables")
         else:
             return False

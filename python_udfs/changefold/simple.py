@@ -20,6 +20,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
+from changefold.compressed_values import JSON_START, decompress
 from changefold.errors import CdcDecodeError
 from changefold.full_rows import require_full_row
 from changefold.mysql_types import parse_mysql_type
@@ -155,6 +156,7 @@ def read_simple(value: bytes | None) -> SimpleMessage:
     """
     message = SimpleMessage()
     try:
+        value = decompress(value, JSON_START)
         fields = strict_object(value, "$")
         event_kind = read_fields(message, fields)
         if event_kind == "row":

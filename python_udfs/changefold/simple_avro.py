@@ -27,6 +27,7 @@ from typing import Any, Final, cast
 import fastavro
 import msgspec
 
+from changefold.compressed_values import decompress
 from changefold.errors import CdcDecodeError
 from changefold.mysql_text import shortest_float32
 from changefold.simple import SimpleMessage, read_fields, require_images
@@ -72,7 +73,7 @@ def read_simple_avro(value: bytes | None) -> SimpleMessage:
     """
     message = SimpleMessage()
     try:
-        fields = _read_record(require_value(value))
+        fields = _read_record(require_value(decompress(value, _START)))
         event_kind = read_fields(message, fields, database_field="database")
         if event_kind == "row":
             _read_images(message, fields)
@@ -93,6 +94,7 @@ _MESSAGE_SCHEMA: Final = cast("list[Any]", fastavro.parse_schema(SCHEMA))[-1]
 
 # A number n of Avro, if it is small, is the byte 2n.
 _MESSAGE_INDEX: Final = 2 * (len(SCHEMA) - 1)
+_START: Final = bytes([_MESSAGE_INDEX])
 _KINDS: Final = {0: "WATERMARK", 2: "BOOTSTRAP", 4: "DDL", 6: "DML"}
 
 

@@ -361,7 +361,7 @@ class TableModels:
             if self.types[name] == "string"
             and any(
                 self._seed.column_type(column_type).conversion
-                in {"mysql_enum", "mysql_set"}
+                in {"mysql_enum", "mysql_set", "mysql_json"}
                 for life in lives
                 for _, column_type in life.types
             )

@@ -87,7 +87,7 @@ typed as (
             {{ changefold.mysql_text('image.`name`') }} as `name`,
             {{ changefold.mysql_text('image.`email`') }} as `email`,
             {{ changefold.mysql_enum('image.`tier`', ['basic', 'gold', 'vip']) }} as `tier`,
-            {{ changefold.mysql_text('image.`prefs`') }} as `prefs`,
+            {{ changefold.mysql_json('image.`prefs`') }} as `prefs`,
             {{ changefold.mysql_datetime('image.`created_at`') }} as `created_at`,
             {{ changefold.mysql_number('image.`balance`', 'decimal(14, 2)') }} as `balance`,
             {{ changefold.mysql_bytes('image.`avatar`') }} as `avatar`,
@@ -116,6 +116,7 @@ checked as (
             'active',
             'loyalty',
             'tier',
+            'prefs',
         ]) }}
             as conversion_failures
     from typed

@@ -12,10 +12,12 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 import pytest
-from simple_messages import change, encode
+from simple_messages import ABSENT, change, encode
 
 from changefold.arrow_canal_json import parse_batch
 from changefold.canal_json import CanalJsonMessage, decode_canal_json
+from changefold.ddl import NoEffect, parse_ddl
+from changefold.errors import CdcDecodeError
 from changefold.mysql_types import parse_mysql_type
 from changefold.schemas import DdlEvent, TableVersion, fold_schemas
 from changefold.values import convert_value
@@ -409,3 +411,91 @@ def test_what_is_sent_again_differs_in_when_it_was_converted_alone(
 ) -> None:
     first, second = decode(message), decode(message | again)
     assert second == msgspec.structs.replace(first, ts_ms=again["ts"])
+
+
+# ------------------------------------------------------------------ UPDATE without old
+
+
+UPDATE: Final[dict[str, Any]] = DELETE | {
+    "type": "UPDATE",
+    "data": [{"id": "1", "name": "n1"}, {"id": "2", "name": "n2"}],
+    "mysqlType": {"id": "int(11)", "name": "varchar(20)"},
+    "sqlType": {"id": 4, "name": 12},
+    "table": "rooms",
+}
+
+
+@pytest.mark.parametrize("old", [None, ABSENT])
+def test_an_update_without_old_has_the_key_that_the_row_had(old: object) -> None:
+    """Canal before 1.1.7 left out an `old` that was empty."""
+    images = decode(change(UPDATE, old=old)).images
+    assert [json.loads(image.data) for image in images] == UPDATE["data"]
+    assert [image.old for image in images] == [None, None]
+
+
+def test_rows_without_old_are_the_first_of_a_message() -> None:
+    images = decode(change(UPDATE, old=[{"name": "m2"}])).images
+    assert [image.old for image in images] == [None, b'{"name":"m2"}']
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"pkNames": None},
+        {"pkNames": []},
+        {"pkNames": ["id", "part"]},
+        {"data": [{"name": "n1"}]},
+    ],
+)
+def test_an_update_without_old_and_without_its_key_is_refused(
+    fields: dict[str, Any],
+) -> None:
+    message = encode(change(UPDATE, old=None, **fields))
+    with pytest.raises(CdcDecodeError, match="leaves out an empty one") as raised:
+        decode_canal_json(message)
+    assert raised.value.error_class == "no_row_before"
+    (row,) = parse_batch(pa.array([message], pa.binary())).to_pylist()
+    assert row["error"]["class"] == "no_row_before"
+
+
+def test_a_statement_in_place_of_its_rows_is_refused() -> None:
+    """Canal sends it if binlog_format is STATEMENT or MIXED."""
+    message = change(UPDATE, data=None, mysqlType=None, sql="UPDATE rooms SET a = 1")
+    with pytest.raises(CdcDecodeError, match="binlog_format is not ROW") as raised:
+        decode_canal_json(encode(message))
+    assert raised.value.error_class == "statement_without_rows"
+
+
+def test_ticdc_leaves_out_no_old() -> None:
+    with pytest.raises(CdcDecodeError, match=r"Expected `array`, got `null`"):
+        decode_canal_json(encode(change(UPDATE, id=0, old=None)))
+    with pytest.raises(CdcDecodeError, match=r"as many rows as in `data`, 2, got 1"):
+        decode_canal_json(encode(change(UPDATE, id=0, old=[{}])))
+
+
+# ------------------------------------------------------------------------ transactions
+
+
+XA: Final[dict[str, Any]] = DDL | {
+    "isDdl": False,
+    "database": "",
+    "table": "",
+    "sql": "XA COMMIT X'6731',X'',1",
+    "type": "XACOMMIT",
+}
+
+
+def test_the_end_of_an_xa_transaction_is_read() -> None:
+    committed = decode(XA)
+    assert (committed.event_kind, committed.event_type) == ("statement", "XACOMMIT")
+    sql = "XA ROLLBACK X'6731',X'',1"
+    rolled_back = decode(change(XA, type="XAROLLBACK", sql=sql))
+    assert (rolled_back.event_kind, rolled_back.ddl_sql) == ("ddl", sql)
+    assert rolled_back.images == ()
+    (action,) = parse_ddl(sql, "").actions
+    assert isinstance(action, NoEffect)
+
+
+def test_an_xa_rollback_changes_no_schema() -> None:
+    rollback = change(XA, type="XAROLLBACK", sql="XA ROLLBACK X'31',X'',1")
+    assert fold(CART, rollback) == fold(CART)
