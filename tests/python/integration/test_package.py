@@ -16,7 +16,13 @@ from rich.console import Console
 
 from changefold_tools.export import export_tables
 from changefold_tools.models import Outcome, make_models
-from changefold_tools.session import run_dbt, schema_of, spark_session, stop_session
+from changefold_tools.session import (
+    DbtFailedError,
+    run_dbt,
+    schema_of,
+    spark_session,
+    stop_session,
+)
 from changefold_tools.verify import NotApplied, Recording, compare_tables
 
 if TYPE_CHECKING:
@@ -128,6 +134,26 @@ def test_tables_of_a_debezium_connector_beside_it_have_the_rows_of_its_source(
             truth[row["table"]] = truth.get(row["table"], 0) + 1
     # Without a key, and in no truth: each of its four messages is a new row.
     assert built.stores == truth | {"audit_log": 4}
+
+
+def test_misspelt_topics_are_not_replaced_by_those_of_the_packages_sample(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    project = tmp_path / "own"
+    shutil.copytree(
+        PROJECT / "integration_tests",
+        project,
+        ignore=shutil.ignore_patterns("models", "dbt_packages", "target", "*lock*"),
+    )
+    (project / "packages.yml").write_text(f"packages: [{{local: '{PROJECT}'}}]")
+    path = project / "dbt_project.yml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("  topics:\n", "  topicz:\n"), encoding="utf-8")
+    run_dbt(["deps", "--quiet"], project)
+    with pytest.raises(DbtFailedError):
+        run_dbt(["parse"], project)
+    printed = " ".join(capfd.readouterr().out.split())
+    assert "there is a var `topicz`. Did you mean `topics`?" in printed
 
 
 def test_a_mart_of_another_project_reads_tables_and_the_cut(built: Built) -> None:
