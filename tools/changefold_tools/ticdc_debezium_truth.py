@@ -16,7 +16,6 @@ cell and row is counted and named, never called equal:
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -26,6 +25,7 @@ from changefold.debezium import read_debezium
 from changefold.wire_forms import CONNECT, from_wire
 from changefold_tools.cut_down import CutDownChange
 from changefold_tools.debezium_recording import read_records
+from changefold_tools.export import ZERO_DATE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -40,7 +40,6 @@ Cell = Any
 
 _Key = tuple[str, str, str]
 
-_ZERO_DATE: Final = re.compile(r"\d{4}-(00-\d\d|\d\d-00)")
 _SPARK_DIGITS: Final = 38
 
 
@@ -301,7 +300,7 @@ def _as_sent(
         return cell
     if mysql_type.base == "decimal":
         return _as_double(cell, mysql_type)
-    if _ZERO_DATE.match(cell):
+    if ZERO_DATE.match(cell):
         return None if sent is None else from_wire(sent, mysql_type, CONNECT)[0]
     return cell
 

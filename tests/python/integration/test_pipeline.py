@@ -14,6 +14,7 @@ import yaml
 from conftest import PROJECT, Pipeline
 from messages import change, ddl, watermark
 
+from changefold_tools.cli import main
 from changefold_tools.session import DbtFailedError, run_dbt, spark_session
 from changefold_tools.verify import scratch_project
 from dbt.adapters.sparksession.java_rules import wrong_time_zone
@@ -269,6 +270,8 @@ def test_a_wrong_zone_or_pattern_stops_the_run_before_anything_lands(
             assert "var `topics`: topic `topic`: `" in printed
             assert sentence in printed
         assert pipeline.rows("show tables in verify") == []
+        assert main(["--project-dir", str(folder), "summary"]) == 2
+        assert "The schema `verify` has no summary yet" in capfd.readouterr().err
         # As Spark judges them, an offset is a zone.
         zones = ("+08:00", "-3:30", "GMT+2", "America/New_York")
         assert [wrong_time_zone(spark_session(), zone) for zone in zones] == [""] * 4
