@@ -109,10 +109,10 @@ def _as_wall_clock(text: str | None, mysql_type: MySqlType) -> str | None:
     if text is None or mysql_type.base != "timestamp" or not text.startswith("{"):
         return text
     clock, zone = from_wire(text, mysql_type, SIMPLE)
-    return clock if zone == "UTC" or ZERO_DATE.match(clock) else text
+    return clock if zone == "UTC" or _ZERO_DATE.match(clock) else text
 
 
-ZERO_DATE: Final = re.compile(r"\d{4}-(00-\d\d|\d\d-00)")
+_ZERO_DATE: Final = re.compile(r"\d{4}-(00-\d\d|\d\d-00)")
 """Begins a date of MySQL with a month or a day of zero, which is no day."""
 
 _TEXTS: Final = {
