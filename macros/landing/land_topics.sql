@@ -16,6 +16,7 @@
 {% macro land_topics() %}
     {%- if execute and flags.WHICH in ['build', 'run', 'run-operation'] -%}
         {%- set topics = changefold.declared_topics() -%}
+        {%- do changefold._check_zones_and_patterns(topics) -%}
         {%- do changefold._check_filters(topics) -%}
         {%- do changefold.lock_warehouse() -%}
         {%- set schema_relation = api.Relation.create(schema=target.schema) -%}
@@ -127,6 +128,20 @@
                 ~ " cut would not wait for all of them."
             ) }}
         {%- endif -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{% macro _check_zones_and_patterns(topics) %}
+    {%- for topic in topics -%}
+        {%- for key, sentence in [
+            ('time_zone', adapter.wrong_time_zone(topic.time_zone)),
+            ('pattern', adapter.wrong_pattern(topic.pattern)),
+        ] if sentence -%}
+            {{ exceptions.raise_compiler_error(
+                "var `topics`: topic `" ~ topic.name ~ "`: `" ~ key ~ "`: " ~ sentence
+            ) }}
+        {%- endfor -%}
     {%- endfor -%}
 {% endmacro %}
 

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from changefold_tools.inert import shown
 from changefold_tools.session import DbtFailedError, schema_of
+from changefold_tools.sources import project_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; return its exit code: 0 fine, 1 found something, 2 failed.
+
+    Why it failed is a sentence on stderr.
 
     Args:
         arguments: The command line; that of the process by default.
@@ -38,7 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
         nargs="?",
         help="name of the messages' file without its ending; else all in the folder",
     )
-    verify.add_argument("--runs", type=int, default=1, help="number of increments")
+    verify.add_argument("--runs", type=_count, default=1, help="number of increments")
     verify.add_argument("--export", type=Path, help="folder to keep the tables in")
     verify.add_argument("--target", default="local", help="of the profile")
     filter_ = commands.add_parser(
@@ -51,7 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     commands.add_parser("summary", help="print the balance, the cut and the tables")
     fuzz = commands.add_parser("fuzz", help="decode damaged messages of all protocols")
-    fuzz.add_argument("--messages", type=int, default=20_000, help="how many")
+    fuzz.add_argument("--messages", type=_count, default=20_000, help="how many")
     fuzz.add_argument("--seed", type=int, default=1, help="other numbers, other damage")
     fuzz.add_argument("--only", type=int, help="number of one message: only its batch")
     demo = commands.add_parser(
@@ -62,11 +65,64 @@ def main(arguments: list[str] | None = None) -> int:
     console = Console()
     project = options.project_dir.resolve()
     try:
+        _check_project(options.command, project)
         return _COMMANDS[options.command](options, project, console)
-    except (DbtFailedError, FileNotFoundError, ValueError) as error:
-        text = "\n".join(map(shown, str(error).split("\n")))
-        console.print(text, style="red", highlight=False, markup=False)
+    except _failures() as error:
+        _print_failure(error)
         return 2
+
+
+_OF_THIS_PROJECT: Final = frozenset({"verify", "fuzz", "demo-kafka"})
+"""Commands that work with files of changefold itself, which no package has."""
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"expected a number above 0, got {text}")
+    return number
+
+
+def _check_project(command: str, project: Path) -> None:
+    """Check that a command is run in a project that it can work with.
+
+    Raises:
+        FileNotFoundError: If it needs a dbt project, and this folder is none.
+        ValueError: If it needs that of changefold, and this is another.
+    """
+    if command == "filter":
+        return
+    name = project_settings(project)["name"]
+    if command in _OF_THIS_PROJECT and name != "changefold":
+        raise ValueError(
+            f"`changefold {command}` works in a clone of changefold, with its own project; "
+            f"this one is `{name}`. Run it there, or name the clone: changefold "
+            f"--project-dir FOLDER {command}"
+        )
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    """What a command may raise: each says in a sentence why it failed."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    return DbtFailedError, OSError, ValueError, PySparkException, Py4JError
+
+
+def _print_failure(error: Exception) -> None:
+    text = str(error)
+    if isinstance(error, OSError) and error.filename is not None:
+        text = f"{error.filename}: {error.strerror}"
+    elif not isinstance(error, (DbtFailedError, OSError, ValueError)):
+        # Spark answers with a stack trace of Java.
+        from dbt.adapters.sparksession.errors import explain
+
+        text = explain(text)
+    text = "\n".join(map(shown, text.split("\n")))
+    # One line stays one line, however narrow the terminal.
+    Console(stderr=True, soft_wrap=True).print(
+        text, style="red", highlight=False, markup=False
+    )
 
 
 def _models(options: argparse.Namespace, project: Path, console: Console) -> int:
@@ -167,8 +223,8 @@ def _verify(options: argparse.Namespace, project: Path, console: Console) -> int
         export = options.export and options.export / name
         try:
             outcomes[name] = _verify_one(recording, options, project, export, console)
-        except DbtFailedError as error:
-            console.print(shown(str(error)), style="red", highlight=False, markup=False)
+        except _failures() as error:
+            _print_failure(error)
             outcomes[name] = 2
     for name, outcome in outcomes.items():
         text = ("equal", "differs", "failed")[outcome]

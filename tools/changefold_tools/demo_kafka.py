@@ -12,10 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from changefold_tools.kafka_broker import Broker, BrokerError
 from changefold_tools.session import run_dbt, spark_session
+from changefold_tools.sources import declared_topics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,9 +62,15 @@ def run_demo(project: Path, console: Console, seconds: float) -> None:
     Raises:
         DbtFailedError: If a build failed.
         BrokerError: If Kafka did not start, or refused a record.
+        ValueError: If the project declares other topics than the sample's.
     """
-    settings = yaml.safe_load((project / "dbt_project.yml").read_text())
-    [declared] = settings["vars"]["topics"]
+    topics = declared_topics(project)
+    if len(topics) != 1 or len(topics[0].get("files") or []) != 1:
+        raise ValueError(
+            "The demo sends the topic that dbt_project.yml declares: expected one, with "
+            "one file of recorded messages."
+        )
+    declared = dict(topics[0])
     [file] = declared.pop("files")
     with gzip.open(project / file, "rt", encoding="utf-8") as lines:
         records = [as_sent(line) for line in lines]

@@ -6,6 +6,7 @@ They have MySQL's text form; of a table that Debezium wrote, that of `connect_va
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -101,11 +102,18 @@ def _mysql_value(
 
 
 def _as_wall_clock(text: str | None, mysql_type: MySqlType) -> str | None:
-    """A value that did not fit, of an instant without its zone."""
+    """A value that did not fit, of an instant without its zone.
+
+    A zero date is one in any zone; else a wall clock of another zone is no time in UTC.
+    """
     if text is None or mysql_type.base != "timestamp" or not text.startswith("{"):
         return text
-    return from_wire(text, mysql_type, SIMPLE)[0]
+    clock, zone = from_wire(text, mysql_type, SIMPLE)
+    return clock if zone == "UTC" or _ZERO_DATE.match(clock) else text
 
+
+_ZERO_DATE: Final = re.compile(r"\d{4}-(00-\d\d|\d\d-00)")
+"""Begins a date of MySQL with a month or a day of zero, which is no day."""
 
 _TEXTS: Final = {
     "date": "cast({0} as string)",

@@ -8,13 +8,16 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-import yaml
-
 from changefold.column_types import TypeSeed, seeds_of
 from changefold_tools.render import TableModels, model_names, table_rows
 from changefold_tools.session import run_dbt, schema_of, spark_session
 from changefold_tools.shapes import TableShape, shapes_from_versions
-from changefold_tools.sources import declared_topics, models_folder, render_sources
+from changefold_tools.sources import (
+    declared_topics,
+    models_folder,
+    project_settings,
+    render_sources,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -202,8 +205,7 @@ def check_settings(project: Path) -> None:
     Raises:
         ValueError: If it does not, with what to write.
     """
-    text = (project / "dbt_project.yml").read_text(encoding="utf-8")
-    settings = yaml.safe_load(text)
+    settings = project_settings(project)
     if "cdc_history" not in json.dumps(settings.get("models")):
         raise ValueError(
             "dbt_project.yml does not say how the histories are built. Expected:\n"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class DbtFailedError(RuntimeError):
-    """A dbt command did not succeed; dbt has printed why."""
+    """A dbt command did not succeed; dbt has printed which node failed, and why."""
 
 
 def run_dbt(
@@ -37,8 +37,20 @@ def run_dbt(
     finally:
         os.chdir(folder)
     if not outcome.success:
-        raise DbtFailedError(f"`dbt {' '.join(arguments)}` did not succeed.")
+        raise DbtFailedError(
+            f"`dbt {' '.join(arguments)}` did not succeed{_reason(outcome.exception)}"
+        )
     return outcome.result
+
+
+def _reason(exception: BaseException | None) -> str:
+    """Why dbt stopped before any node: of some reasons dbt itself prints nothing."""
+    if exception is None:
+        return "."
+    from dbt.adapters.sparksession.secrets import mask
+
+    text = " ".join(mask(str(exception)).split())
+    return f": {text or type(exception).__name__}"
 
 
 def schema_of(project: Path) -> str:

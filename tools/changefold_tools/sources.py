@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
+from changefold.declared_topics import DeclarationError, checked
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -28,23 +30,68 @@ _GIVEN: Final = ("partition", "offset", "timestamp", "value")
 """Columns that a table of another tool must have for any topic."""
 
 
+def project_settings(project: Path) -> dict[str, Any]:
+    """Return what stands in ``dbt_project.yml``.
+
+    Args:
+        project: Folder of a dbt project.
+
+    Raises:
+        FileNotFoundError: If there is no such file: the folder is no dbt project.
+        ValueError: If it is no YAML, or no mapping with a name.
+    """
+    path = project / "dbt_project.yml"
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"{project} is no dbt project: it has no dbt_project.yml. Run this in the "
+            "folder of one, or name it: changefold --project-dir FOLDER ..."
+        )
+    try:
+        settings = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise ValueError(f"{path} can not be read as YAML: {error}") from error
+    if not isinstance(settings, dict) or "name" not in settings:
+        raise ValueError(f"{path}: expected a mapping with the `name` of the project.")
+    return settings
+
+
+def _vars(project: Path) -> dict[str, Any]:
+    settings = project_settings(project).get("vars") or {}
+    if not isinstance(settings, dict):
+        raise DeclarationError(
+            f"{project / 'dbt_project.yml'}: expected `vars` to be a mapping."
+        )
+    return settings
+
+
 def declared_topics(project: Path) -> list[dict[str, Any]]:
-    """Return the var ``topics`` as it stands in ``dbt_project.yml``."""
-    settings = yaml.safe_load((project / "dbt_project.yml").read_text(encoding="utf-8"))
-    topics: list[dict[str, Any]] = settings.get("vars", {}).get("topics", [])
+    """Return the var ``topics`` as it stands in ``dbt_project.yml``, once it is checked.
+
+    Args:
+        project: Folder of a dbt project.
+
+    Raises:
+        FileNotFoundError: If the folder is no dbt project.
+        ValueError: If a topic can not be declared so.
+    """
+    settings = _vars(project)
+    topics: list[dict[str, Any]] = settings.get("topics") or []
+    checked(project, topics, settings)
     return topics
 
 
 def models_folder(project: Path) -> Path:
     """Return the folder that models are written to: the var ``models_folder``, or models."""
-    settings = yaml.safe_load((project / "dbt_project.yml").read_text(encoding="utf-8"))
-    return project / str(settings.get("vars", {}).get("models_folder", "models"))
+    return project / str(_vars(project).get("models_folder", "models"))
 
 
 def _table(topic: dict[str, Any]) -> dict[str, Any]:
-    own = [("topic", "pattern" in topic), ("key", topic.get("protocol") == "debezium")]
+    own = [
+        ("topic", bool(topic.get("pattern"))),
+        ("key", topic.get("protocol") == "debezium"),
+    ]
     needed = {*_GIVEN, *(name for name, is_needed in own if is_needed)}
-    columns = [name for name in _COLUMNS if name in needed or "table" not in topic]
+    columns = [name for name in _COLUMNS if name in needed or not topic.get("table")]
     return {
         "name": topic["name"],
         "identifier": _place(topic)[1],
@@ -69,7 +116,11 @@ def render_sources(topics: list[dict[str, Any]]) -> dict[str, str]:
 
     Args:
         topics: The var ``topics``.
+
+    Raises:
+        ValueError: If two topics would land in one table.
     """
+    _check_places(topics)
     files = {}
     for protocol in sorted({str(topic.get("protocol")) for topic in topics}):
         by_schema: dict[str, list[dict[str, Any]]] = {}
@@ -108,8 +159,20 @@ def _source(schema: str, tables: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+def _check_places(topics: list[dict[str, Any]]) -> None:
+    known: dict[tuple[str, str], str] = {}
+    for topic in topics:
+        place = _place(topic)
+        if known.setdefault(place, topic["name"]) != topic["name"]:
+            raise ValueError(
+                f"var `topics`: the topics `{known[place]}` and `{topic['name']}` would "
+                f"share the raw table `{place[1]}`. Give one of them another `name`: with "
+                "`pattern`, which then names the topic, it is free."
+            )
+
+
 def _place(topic: dict[str, Any]) -> tuple[str, str]:
     """Return schema and name of the raw table of a topic."""
-    schema, _, identifier = str(topic.get("table", "")).rpartition(".")
+    schema, _, identifier = str(topic.get("table") or "").rpartition(".")
     slug = re.sub(r"[^a-z0-9]+", "_", topic["name"].lower())
     return schema or "{{ target.schema }}", identifier or f"raw_{slug}"

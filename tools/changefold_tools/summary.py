@@ -49,6 +49,21 @@ def _numbers(values: list[Any]) -> list[str]:
     return [f"{value:,}" for value in values]
 
 
+def _tables(spark: SparkSession, schema: str) -> Table:
+    tables = _table("Tables at the cut")
+    tables.add_column("table")
+    for name in ("current rows", "versions", "conversion failures"):
+        tables.add_column(name, justify="right")
+    for row in _rows(
+        spark,
+        "select source_database, source_table, current_rows, versions, "
+        f"conversion_failures from `{schema}`.table_rows order by 1, 2",
+    ):
+        name = shown(f"{row.source_database}.{row.source_table}")
+        tables.add_row(Text(name), *_numbers(list(row)[2:]))
+    return tables
+
+
 def print_summary(project: Path, schema: str, console: Console) -> None:
     """Print the balance, the cut and the tables.
 
@@ -59,10 +74,19 @@ def print_summary(project: Path, schema: str, console: Console) -> None:
 
     Raises:
         DbtFailedError: If the project does not compile or Spark does not start.
+        ValueError: If the project has not been built yet.
     """
     # Any command that connects: it opens the session from the profile.
     run_dbt(["run-operation", "--quiet", "open_session"], project)
     spark = spark_session()
+    if not all(
+        spark.catalog.tableExists(f"`{schema}`.{name}")
+        for name in ("balance", "resolved_cuts", "quarantined_messages")
+    ):
+        raise ValueError(
+            f"The schema `{schema}` has no summary yet: it is that of the last `dbt build`, "
+            "and none has come to its end. Run `changefold models`, then `dbt build`."
+        )
 
     events = _table("Events of each topic: where they went")
     events.add_column("topic")
@@ -98,18 +122,12 @@ def print_summary(project: Path, schema: str, console: Console) -> None:
         cuts.add_row(row.kafka_topic, cut, _ago(row.cut_at), behind, seen)
     console.print(cuts)
 
-    tables = _table("Tables at the cut")
-    tables.add_column("table")
-    for name in ("current rows", "versions", "conversion failures"):
-        tables.add_column(name, justify="right")
-    for row in _rows(
-        spark,
-        "select source_database, source_table, current_rows, versions, "
-        f"conversion_failures from `{schema}`.table_rows order by 1, 2",
-    ):
-        name = shown(f"{row.source_database}.{row.source_table}")
-        tables.add_row(Text(name), *_numbers(list(row)[2:]))
-    console.print(tables)
+    if spark.catalog.tableExists(f"`{schema}`.table_rows"):
+        console.print(_tables(spark, schema))
+    else:
+        console.print(
+            "There are no tables yet: `changefold models` writes their models."
+        )
 
     quarantined = _rows(
         spark,

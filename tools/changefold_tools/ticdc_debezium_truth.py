@@ -4,7 +4,8 @@ A truth is changed to what the messages say, where they can not say what is so. 
 cell and row is counted and named, never called equal:
 
 - a DECIMAL comes as a double: what has more digits is another number;
-- a date with a zero in it comes as null, or as the first second of 1970;
+- a date with a zero in it, or of no day, comes as null, or as the first second of 1970;
+- a year below 100 of a DATE or DATETIME comes as one of 1970 to 2069;
 - NULL comes as the default of its column;
 - TRUNCATE TABLE is not sent: its rows end with their table, or when they come again
   with other values;
@@ -16,9 +17,9 @@ cell and row is counted and named, never called equal:
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
+from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
@@ -40,7 +41,6 @@ Cell = Any
 
 _Key = tuple[str, str, str]
 
-_ZERO_DATE: Final = re.compile(r"\d{4}-(00-\d\d|\d\d-00)")
 _SPARK_DIGITS: Final = 38
 
 
@@ -50,11 +50,13 @@ class _Message:
 
     Attributes:
         row: Its row, or the one that is gone: column -> text.
-        defaults: Default of each column that has one, as text.
+        given: Columns that the JSON itself has a value of, not null.
+        is_delete: Whether the row is gone.
     """
 
     row: Mapping[str, str | None]
-    defaults: Mapping[str, str]
+    given: frozenset[str]
+    is_delete: bool
 
 
 def in_mysql_form(lines: Iterable[Line], schemas: Schemas) -> Iterator[Line]:
@@ -80,7 +82,8 @@ def in_mysql_form(lines: Iterable[Line], schemas: Schemas) -> Iterator[Line]:
 def _in_mysql_form(cell: str, mysql_type: MySqlType) -> Cell:
     if mysql_type.base == "bit":
         size = ((mysql_type.length or 1) + 7) // 8
-        return {"$hex": int(cell or "0", 2).to_bytes(size, "big").hex()}
+        number = int(from_wire(cell, mysql_type, CONNECT)[0])
+        return {"$hex": number.to_bytes(size, "big").hex()}
     if mysql_type.is_binary:
         return {"$hex": cell.encode("latin-1").hex()}
     if mysql_type.base == "timestamp" and cell.endswith("Z"):
@@ -205,18 +208,26 @@ class TicdcDebezium:
     def _message(self, line: Line) -> _Message | None:
         place = (line["database"], line["table"], line["commitTs"])
         found = self._messages.get(place, [])
+        # TiCDC splits an update of a unique key: a delete, and a create of the same key.
+        found = [m for m in found if m.is_delete == (line["op"] == "D")] or found
+        types = self._schemas[line["database"], line["table"]].types
         mine = [
             message
             for message in found
-            if all(message.row.get(name) == text for name, text in line["pk"].items())
+            if all(
+                _shown(message.row.get(name), types.get(name)) == text
+                for name, text in line["pk"].items()
+            )
         ]
         return next(iter(mine or found), None)
 
     def _note(self, line: Line, key: _Key, message: _Message) -> None:
-        """Note the cells of a row that came otherwise."""
+        """Note the cells of a row that came otherwise; one that is gone keeps them."""
+        if line["row"] is None:
+            return
         types = self._schemas[line["database"], line["table"]].types
         self._sent[key] = {}
-        for name, cell in (line["row"] or {}).items():
+        for name, cell in line["row"].items():
             if name in message.row:
                 sent = _as_sent(cell, message, name, types.get(name))
                 if sent != cell:
@@ -224,12 +235,15 @@ class TicdcDebezium:
 
     def _as_sent(self, line: Line, key: _Key, kind: str) -> Line:
         row = dict(line["row"]) if line["row"] is not None else None
+        pk = dict(line.get("pk") or {})
         for name, (cell, sent) in self._sent.get(key, {}).items():
+            if name in pk and pk[name] == cell:
+                pk[name] = sent
             if row is not None and name in row and row[name] == cell:
                 row[name] = sent
                 what = f"cells of {name} (the message has another value, which was)"
                 self._cells[kind, line["database"], line["table"], what] += 1
-        return line | {"row": row}
+        return line | {"row": row} | ({"pk": pk} if "pk" in line else {})
 
     def _is_truncate(self, line: Line) -> bool:
         return line["op"] == "D" and any(
@@ -275,35 +289,72 @@ def _messages(
         )
         if message.op not in {"c", "u", "d"} or message.commit_ts is None:
             continue
-        defaults = {
-            name: text.partition(" DEFAULT ")[2]
-            for name, text in json.loads(message.column_types or "{}").items()
-            if " DEFAULT " in text
-        }
+        given = json.loads(str(value))
+        given = given.get("payload", given)
+        given = given.get("after") or given.get("before") or {}
         row = json.loads(message.after or message.before or "{}")
         place = (
             str(message.source_database),
             str(message.source_table),
             message.commit_ts,
         )
-        found[place].append(_Message(row, defaults))
+        found[place].append(
+            _Message(
+                row,
+                frozenset(name for name, cell in given.items() if cell is not None),
+                message.op == "d",
+            )
+        )
     return found
 
 
 def _as_sent(
     cell: Cell, message: _Message, name: str, mysql_type: MySqlType | None
 ) -> Cell:
-    """Return a cell of the truth as a message has it, if that can not carry it."""
-    sent = message.row[name]
-    if cell is None and sent is not None and message.defaults.get(name) == sent:
+    """Return a cell of the truth as a message has it, if that can not carry it.
+
+    The rules are those of TiCDC's encoder (pkg/sink/codec/debezium/codec.go): it writes the
+    column's default for a NULL, and takes a year below 100 for one of two digits.
+    """
+    sent = _shown(message.row[name], mysql_type)
+    if cell is None and name in message.given:
         return sent
     if mysql_type is None or not isinstance(cell, str):
         return cell
     if mysql_type.base == "decimal":
         return _as_double(cell, mysql_type)
-    if _ZERO_DATE.match(cell):
-        return None if sent is None else from_wire(sent, mysql_type, CONNECT)[0]
+    if mysql_type.base in _DAYS and (_is_no_day(cell) or sent == _of_two_digits(cell)):
+        return sent
     return cell
+
+
+def _shown(sent: str | None, mysql_type: MySqlType | None) -> Cell:
+    """Return a value of a message as MySQL prints it."""
+    if sent is None or mysql_type is None:
+        return sent
+    if mysql_type.base in _DAYS or mysql_type.base == "time":
+        return from_wire(sent, mysql_type, CONNECT)[0]
+    return _in_mysql_form(sent, mysql_type)
+
+
+_DAYS: Final = frozenset({"date", "datetime", "timestamp"})
+
+
+def _is_no_day(text: str) -> bool:
+    """Whether a text begins with a date that no calendar has."""
+    year, month, day = map(int, text[:10].split("-"))
+    try:
+        date(year or 2000, month, day)  # 2000 is a leap year, as year 0 is
+    except ValueError:
+        return True
+    return False
+
+
+def _of_two_digits(text: str) -> str:
+    """Return a date with its year as two digits mean it; as it is from year 100 on."""
+    year = int(text[:4])
+    century = 2000 if year < 70 else 1900 if year < 100 else 0
+    return f"{year + century:04}{text[4:]}"
 
 
 def _as_double(text: str, mysql_type: MySqlType) -> str:

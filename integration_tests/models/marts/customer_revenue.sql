@@ -10,6 +10,7 @@ orders as (
 resolved_cuts as (
 
     select * from {{ ref('changefold', 'resolved_cuts') }}
+    where kafka_topic = 'webshop'
 
 ),
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+import json
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,13 +16,20 @@ from rich.console import Console
 
 from changefold_tools.export import export_tables
 from changefold_tools.models import Outcome, make_models
-from changefold_tools.session import run_dbt, schema_of, spark_session, stop_session
+from changefold_tools.session import (
+    DbtFailedError,
+    run_dbt,
+    schema_of,
+    spark_session,
+    stop_session,
+)
 from changefold_tools.verify import NotApplied, Recording, compare_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SHOP = Recording(PROJECT / "tests" / "golden" / "ticdc" / "shop", "canal_json_tidb")
+STORES = PROJECT / "tests" / "golden" / "debezium" / "postgresql_shop"
 
 
 @dataclass
@@ -29,8 +38,9 @@ class Built:
 
     Attributes:
         schema: That of its profile.
-        is_equal: Whether its tables equal the source.
+        is_equal: Whether the tables of its TiCDC topic equal the source.
         report: How they differ.
+        stores: Table -> number of current rows, of its Debezium connector.
         nodes: Unique ids of what was built.
         revenue: Rows of its mart.
         truth: What they are by the tables below it.
@@ -40,6 +50,7 @@ class Built:
     schema: str
     is_equal: bool
     report: str
+    stores: dict[str, int]
     nodes: set[str]
     revenue: list[Any]
     truth: list[Any]
@@ -70,18 +81,20 @@ def built(
             results = run_dbt(["build", "--quiet"], project).results
             schema, report = schema_of(project), io.StringIO()
             export_tables(spark_session(), schema, home / "tables")
+            stores = _take_out(home / "tables", "stores")
             yield Built(
                 schema,
                 compare_tables(
                     SHOP, home / "tables", NotApplied([], []), Console(file=report)
                 ),
                 report.getvalue(),
+                stores,
                 {result.node.unique_id for result in results},
                 _rows("select * from analytics.customer_revenue order by customer_id"),
                 _rows(
                     "select cust, count(*), sum(total), cut_at"
                     " from analytics.cur_shop__orders, analytics.resolved_cuts"
-                    " group by cust, cut_at order by cust"
+                    " where kafka_topic = 'webshop' group by cust, cut_at order by cust"
                 ),
                 make_models(project, check=True),
             )
@@ -93,8 +106,54 @@ def _rows(sql: str) -> list[tuple[Any, ...]]:
     return [tuple(row) for row in spark_session().sql(sql).collect()]
 
 
+def _take_out(tables: Path, database: str) -> dict[str, int]:
+    """Take the lines of a database out of exported tables; count its current rows."""
+    counts: dict[str, int] = {}
+    for path in (tables / "current.ndjson", tables / "history.ndjson"):
+        kept = []
+        for text in path.read_text(encoding="utf-8").splitlines(keepends=True):
+            line = json.loads(text)
+            if line["database"] != database:
+                kept.append(text)
+            elif path.stem == "current":
+                counts[line["table"]] = counts.get(line["table"], 0) + 1
+        path.write_text("".join(kept), encoding="utf-8")
+    return counts
+
+
 def test_the_tables_of_another_project_equal_the_source(built: Built) -> None:
     assert built.is_equal, built.report
+
+
+def test_tables_of_a_debezium_connector_beside_it_have_the_rows_of_its_source(
+    built: Built,
+) -> None:
+    truth: dict[str, int] = {}
+    with gzip.open(STORES / "expected_final.ndjson.gz", "rt", encoding="utf-8") as rows:
+        for row in map(json.loads, rows):
+            truth[row["table"]] = truth.get(row["table"], 0) + 1
+    # Without a key, and in no truth: each of its four messages is a new row.
+    assert built.stores == truth | {"audit_log": 4}
+
+
+def test_misspelt_topics_are_not_replaced_by_those_of_the_packages_sample(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    project = tmp_path / "own"
+    shutil.copytree(
+        PROJECT / "integration_tests",
+        project,
+        ignore=shutil.ignore_patterns("models", "dbt_packages", "target", "*lock*"),
+    )
+    (project / "packages.yml").write_text(f"packages: [{{local: '{PROJECT}'}}]")
+    path = project / "dbt_project.yml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("  topics:\n", "  topicz:\n"), encoding="utf-8")
+    run_dbt(["deps", "--quiet"], project)
+    with pytest.raises(DbtFailedError):
+        run_dbt(["parse"], project)
+    printed = " ".join(capfd.readouterr().out.split())
+    assert "there is a var `topicz`. Did you mean `topics`?" in printed
 
 
 def test_a_mart_of_another_project_reads_tables_and_the_cut(built: Built) -> None:
@@ -113,6 +172,8 @@ def test_the_package_brings_its_rules_and_tests_and_no_sample(built: Built) -> N
     assert not [node for node in models if node.startswith("model.changefold.scd2_")]
     tests = {node.split(".")[2] for node in built.nodes if node.startswith("test.")}
     assert {"every_event_has_one_place", "models_have_every_source_column"} <= tests
+    # They name the topics of the sample.
+    assert not [node for node in built.nodes if node.startswith("unit_test.")]
 
 
 def test_generated_models_of_another_project_are_up_to_date(built: Built) -> None:

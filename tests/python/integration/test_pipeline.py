@@ -10,11 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+import yaml
 from conftest import PROJECT, Pipeline
 from messages import change, ddl, watermark
 
-from changefold_tools.session import DbtFailedError, run_dbt
+from changefold_tools.cli import main
+from changefold_tools.session import DbtFailedError, run_dbt, spark_session
 from changefold_tools.verify import scratch_project
+from dbt.adapters.sparksession.java_rules import wrong_time_zone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -233,6 +236,45 @@ def test_a_wrong_declaration_stops_dbt_with_the_var_in_the_sentence(
     printed = " ".join(capfd.readouterr().out.split())
     assert sentence in printed
     assert "var `topics`" in printed
+
+
+def test_topics_under_a_name_like_theirs_stop_dbt_with_a_question(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    with scratch_project(PROJECT, "interpreted") as folder:
+        path = folder / "dbt_project.yml"
+        settings = yaml.safe_load(path.read_text())
+        settings["vars"]["topic"] = settings["vars"].pop("topics")
+        path.write_text(yaml.safe_dump(settings))
+        with pytest.raises(DbtFailedError):
+            run_dbt(["parse"], folder)
+    printed = " ".join(capfd.readouterr().out.split())
+    assert "there is a var `topic`. Did you mean `topics`?" in printed
+
+
+def test_a_wrong_zone_or_pattern_stops_the_run_before_anything_lands(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    with scratch_project(PROJECT, "interpreted") as folder:
+        pipeline = Pipeline(folder, {"topic": 1})
+        pipeline.land("1", "topic", records([watermark(200)]))
+        for settings, sentence in (
+            ({"pattern": "shop("}, "`pattern`: `shop(` is no regular expression"),
+            ({"time_zone": "+25:00"}, "`time_zone`: Spark knows no zone `+25:00`"),
+            ({"time_zone": "Asia/Shangai"}, "Did you mean `Asia/Shanghai`?"),
+        ):
+            pipeline.declare("topic", **{"pattern": "topic", **settings})
+            with pytest.raises(DbtFailedError):
+                pipeline.dbt("run")
+            printed = " ".join(capfd.readouterr().out.split())
+            assert "var `topics`: topic `topic`: `" in printed
+            assert sentence in printed
+        assert pipeline.rows("show tables in verify") == []
+        assert main(["--project-dir", str(folder), "summary"]) == 2
+        assert "The schema `verify` has no summary yet" in capfd.readouterr().err
+        # As Spark judges them, an offset is a zone.
+        zones = ("+08:00", "-3:30", "GMT+2", "America/New_York")
+        assert [wrong_time_zone(spark_session(), zone) for zone in zones] == [""] * 4
 
 
 def test_missing_files_too_few_partitions_and_an_unknown_type_stop_the_run(

@@ -1,5 +1,6 @@
 """Exported lines show a name as who reads it sees it."""
 
+import json
 from typing import Any
 
 import pytest
@@ -115,3 +116,21 @@ def test_values_of_a_debezium_table_have_the_texts_that_came() -> None:
         "raw": "\xff",
         "gone": "infinity",
     }
+
+
+@pytest.mark.parametrize(
+    ("zone", "clock", "shown"),
+    [
+        ("America/Coyhaique", "2025-03-01 10:00:00", None),
+        ("Local", "2025-03-01 10:00:00", None),
+        ("UTC", "2025-02-30 10:00:00", "2025-02-30 10:00:00"),
+        ("Asia/Shanghai", "0000-00-00 00:00:00", "0000-00-00 00:00:00"),
+    ],
+)
+def test_a_wall_clock_of_a_zone_that_is_not_known_is_not_shown_as_utc(
+    zone: str, clock: str, shown: str | None
+) -> None:
+    text = json.dumps({"location": zone, "value": clock})
+    row = {"at": None, "_cdc_conversion_failures": {"at": text}}
+    layout = _Layout("", [("at", "at", parse_type("timestamp"))])
+    assert _image(row, layout) == {"at": shown or text}  # type: ignore[arg-type]  # it asks for fields only

@@ -102,7 +102,7 @@ def test_a_wrong_rule_is_told_with_its_line(
     path = tmp_path / "c.toml"
     path.write_text(CHANGEFEED.replace('"drop table"', '"drop tables"'))
     assert main(["filter", str(path)]) == 2
-    assert "c.toml:6: Expected one of " in capsys.readouterr().out.replace("\n", "")
+    assert "c.toml:6: Expected one of " in capsys.readouterr().err.replace("\n", "")
 
 
 def test_a_table_without_its_database_is_refused(
@@ -111,4 +111,4 @@ def test_a_table_without_its_database_is_refused(
     path = tmp_path / "c.toml"
     path.write_text(CHANGEFEED)
     assert main(["filter", str(path), "orders"]) == 2
-    assert "Expected `database.table`, got `orders`" in capsys.readouterr().out
+    assert "Expected `database.table`, got `orders`" in capsys.readouterr().err

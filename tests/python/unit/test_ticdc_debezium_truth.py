@@ -22,8 +22,18 @@ TYPES = {
     "day": "date",
     "at": "timestamp",
     "n": "int",
+    "made": "datetime(3)",
+    "flags": "bit(9)",
 }
-TRUTH: Row = {"id": "1", "price": "1.5000", "day": "2024-01-01", "at": None, "n": "7"}
+TRUTH: Row = {
+    "id": "1",
+    "price": "1.5000",
+    "day": "2024-01-01",
+    "at": None,
+    "n": "7",
+    "made": "2024-01-01 00:00:00.000",
+    "flags": {"$hex": "0001"},
+}
 SCHEMAS = {
     ("db", "t"): TableSchema(
         ("id",), {name: parse_mysql_type(text) for name, text in TYPES.items()}
@@ -41,6 +51,8 @@ SENT = [
     field("day", "int32", name="io.debezium.time.Date"),
     field("at", "string", name="io.debezium.time.ZonedTimestamp"),
     field("n", "int32", default=5),
+    field("made", "int64", name="io.debezium.time.Timestamp", default=0),
+    field("flags", "bytes", name="io.debezium.data.Bits", parameters={"length": "9"}),
 ]
 
 
@@ -89,7 +101,15 @@ def carried(
     return TicdcDebezium(Truth(final, history), path, {}, ddl_log or [], SCHEMAS)
 
 
-ROW: Row = {"id": 1, "price": 1.5, "day": 19723, "at": None, "n": 7}
+ROW: Row = {
+    "id": 1,
+    "price": 1.5,
+    "day": 19723,
+    "at": None,
+    "n": 7,
+    "made": 1704067200000,
+    "flags": "AQA=",
+}
 
 
 @pytest.mark.parametrize(
@@ -100,10 +120,27 @@ ROW: Row = {"id": 1, "price": 1.5, "day": 19723, "at": None, "n": 7}
         ("day", "2024-06-00", None, None),
         ("at", "0000-00-00 00:00:00", "1970-01-01T00:00:00Z", "1970-01-01 00:00:00"),
         ("n", None, 5, "5"),
+        # A year below 100 is one of two digits to TiCDC.
+        ("day", "0001-01-01", 11323, "2001-01-01"),
+        ("day", "0000-02-29", 11016, "2000-02-29"),
+        ("day", "0070-01-01", 0, "1970-01-01"),
+        (
+            *("made", "0099-12-31 23:59:59.500"),
+            *(946684799500, "1999-12-31 23:59:59.500"),
+        ),
+        # No day, which sql_mode can allow.
+        ("day", "2024-02-31", None, None),
+        ("day", "2024-02-31", 0, "1970-01-01"),
+        # NULL comes as the default, in whatever form that has.
+        ("day", None, 10957, "2000-01-01"),
+        ("made", None, 0, "1970-01-01 00:00:00.000"),
+        ("at", None, "2000-01-01T00:00:00Z", "2000-01-01 00:00:00"),
+        ("price", None, 1.5, "1.5000"),
+        ("flags", None, "KgE=", {"$hex": "012a"}),
     ],
 )
 def test_a_cell_that_a_message_can_not_carry_is_as_it_was_sent(
-    tmp_path: Path, column: str, truth: str | None, sent: object, expected: str | None
+    tmp_path: Path, column: str, truth: str | None, sent: object, expected: object
 ) -> None:
     history = [line(10, TRUTH | {column: truth})]
     done = carried(tmp_path, history, [message(10, ROW | {column: sent})])
@@ -117,9 +154,49 @@ def test_a_cell_that_a_message_can_not_carry_is_as_it_was_sent(
 
 
 def test_a_cell_that_a_message_can_carry_stays(tmp_path: Path) -> None:
-    other = ROW | {"price": 2.5, "n": 8, "day": None}
+    other = ROW | {"price": 2.5, "n": 8, "day": None, "made": 1, "flags": None}
     done = carried(tmp_path, [line(10, TRUTH)], [message(10, other)])
     assert done.truth.history == [line(10, TRUTH)]
+
+
+def test_a_year_below_100_that_came_as_another_one_is_a_difference(
+    tmp_path: Path,
+) -> None:
+    history = [line(10, TRUTH | {"day": "0001-01-01"})]
+    done = carried(tmp_path, history, [message(10, ROW | {"day": 11324})])
+    assert done.truth.history == history
+
+
+def test_a_null_is_no_default_of_the_decoders_own(tmp_path: Path) -> None:
+    history = [line(10, TRUTH | {"n": None, "made": None})]
+    done = carried(tmp_path, history, [message(10, ROW | {"n": None, "made": None})])
+    assert done.truth.history == history
+
+
+def test_a_key_that_came_otherwise_is_that_of_the_row_and_of_its_end(
+    tmp_path: Path,
+) -> None:
+    def keyed(commit_ts: int, row: Row | None, op: str) -> Row:
+        return {**line(commit_ts, row, op), "pk": {"day": "0001-01-01"}}
+
+    schemas = {("db", "t"): TableSchema(("day",), SCHEMAS["db", "t"].types)}
+    path = tmp_path / "debezium_ticdc.ndjson"
+    sent = ROW | {"day": 11323}
+    gone = message(20, sent).replace('\\"op\\": \\"c\\"', '\\"op\\": \\"d\\"')
+    path.write_text("\n".join([message(10, sent), gone]))
+    history = [keyed(10, TRUTH | {"day": "0001-01-01"}, "I"), keyed(20, None, "D")]
+    done = TicdcDebezium(Truth([], history), path, {}, [], schemas)
+    shown = done.truth.history or []
+    assert [each["pk"] for each in shown] == [{"day": "2001-01-01"}] * 2
+
+
+def test_of_a_split_update_the_row_is_that_of_the_create(tmp_path: Path) -> None:
+    before = message(10, ROW | {"n": 5}).replace(
+        '\\"op\\": \\"c\\"', '\\"op\\": \\"d\\"'
+    )
+    history = [line(10, TRUTH | {"n": None}, "U")]
+    done = carried(tmp_path, history, [before, message(10, ROW | {"n": None})])
+    assert done.truth.history == history
 
 
 def test_a_change_without_a_message_is_missing(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ sqlfluff renders the real macros in `macros/`. It knows dbt's `ref`, `source` an
 from __future__ import annotations
 
 import hashlib
+import importlib
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -61,6 +62,11 @@ def local_md5(text: str) -> str:
     return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
 
 
+def _call_python(function: str, *args: Any) -> Any:
+    module, _, name = function.rpartition(".")
+    return getattr(importlib.import_module(module), name)(_ROOT, *args)
+
+
 def load_cached_relation(_: Any) -> None:
     """Find no relation: nothing has been built."""
 
@@ -74,6 +80,8 @@ adapter = SimpleNamespace(
     table_properties=lambda _: {},
     query_once=lambda *_: [],
     release=lambda: "0.1.0",
+    call_python=_call_python,
+    project_vars=lambda: _PROJECT["vars"],
 )
 api = SimpleNamespace(Relation=SimpleNamespace(create=lambda **names: names))
 graph: dict[str, Any] = {"nodes": {}, "sources": {}}

@@ -12,7 +12,7 @@ from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.spark.impl import SCHEMA_NOT_FOUND_MESSAGES, SparkAdapter
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.sparksession import kafka, passed_tests, recordings
+from dbt.adapters.sparksession import java_rules, kafka, passed_tests, recordings
 from dbt.adapters.sparksession.__version__ import version
 from dbt.adapters.sparksession.connections import (
     BUILD_LEASE,
@@ -250,6 +250,16 @@ class SparkSessionAdapter(SparkAdapter):
         )
 
     @available
+    def wrong_time_zone(self, zone: str) -> str:
+        """Return what is wrong with the name of a time zone, or nothing."""
+        return java_rules.wrong_time_zone(self.spark, zone)
+
+    @available
+    def wrong_pattern(self, pattern: str) -> str:
+        """Return what is wrong with a regular expression, or nothing."""
+        return java_rules.wrong_pattern(self.spark, pattern)
+
+    @available
     def query_once(self, sql: str, version: str) -> list[dict[str, Any]]:
         """Return the rows of a query, kept for as long as `version` stays the same.
 
@@ -317,6 +327,14 @@ class SparkSessionAdapter(SparkAdapter):
             return call(Path(self.config.project_root), *args)
         except ValueError as error:
             raise DbtRuntimeError(str(error)) from error
+
+    @available
+    def project_vars(self) -> dict[str, Any]:
+        """Return the vars of the project that dbt runs in and of the command line.
+
+        Those of its packages, which `var` knows too, are left out.
+        """
+        return {**self.config.vars.to_dict(), **self.config.cli_vars}
 
     def submit_python_job(
         self, parsed_model: dict[str, Any], compiled_code: str
