@@ -5,6 +5,18 @@ The last part of the logical name, or the type itself where it has none: the pac
 (`connect_values`), so they need not be told apart. A name that says nothing of the text
 is left out: a value of ``com.example.Colour`` is a ``connect.string``. What stands here
 decides what the texts of a column are, and nothing else does.
+
+A column's type is followed by what SQL says of it, in these forms:
+
+| Text | The column |
+| --- | --- |
+| ``connect.int32`` | takes null, or nothing is known of that (declared types); no default |
+| ``connect.int32 NOT NULL`` | takes no null, and has no default |
+| ``connect.int32 DEFAULT 7`` | takes null (``optional`` in the schema), and has a default |
+| ``connect.int32 NOT NULL DEFAULT 7`` | takes no null, and has a default |
+
+A default of the epoch stands for one that is computed, and in PostgreSQL so may others:
+`ConnectType.default_is_now` and `ConnectType.default_may_be_of_function`.
 """
 
 import re
@@ -111,6 +123,18 @@ _TYPE: Final = re.compile(
 )
 _INT: Final = re.compile(r"-?[0-9]{1,10}")
 _DEFAULT: Final = " DEFAULT "
+_NOT_NULL: Final = " NOT NULL"
+
+_MOMENTS: Final = frozenset(
+    {
+        *("Date", "Timestamp", "MicroTimestamp", "NanoTimestamp"),
+        *("IsoDate", "IsoTimestamp", "ZonedTimestamp"),
+    }
+)
+_NOTHING: Final = re.compile(
+    r"0*(?:\.0+)?|false|\{\}|0{8}(?:-0{4}){3}-0{12}|00:00:00(?:\.0+)?"
+)
+_EPOCH: Final = re.compile(r"1970-01-01(?: 00:00:00(?:\.0+)?Z?)?")
 
 
 class ConnectType(NamedTuple):
@@ -122,6 +146,7 @@ class ConnectType(NamedTuple):
         scale: Digits of a decimal behind the point.
         items: Type of the items of an array.
         default: The default of the column, in the text form of its values.
+        not_null: Whether the column takes no null. False also where nothing tells.
     """
 
     base: str
@@ -129,6 +154,38 @@ class ConnectType(NamedTuple):
     scale: int | None = None
     items: "ConnectType | None" = None
     default: str | None = None
+    not_null: bool = False
+
+    @property
+    def default_is_now(self) -> bool:
+        """Whether the default is the moment 0 of a date or time.
+
+        Debezium sends that for CURRENT_TIMESTAMP and its synonyms, which have no value
+        before a row is written. Source: `MySqlDefaultValueConverter` and
+        `PostgresDefaultValueConverter`.
+        """
+        return (
+            self.base in _MOMENTS
+            and self.default is not None
+            and _EPOCH.fullmatch(self.default) is not None
+        )
+
+    @property
+    def default_may_be_of_function(self) -> bool:
+        """Whether the default is a nothing: 0, false, an empty text, the epoch.
+
+        PostgreSQL's connector sends that for any function, such as ``nextval`` and
+        ``gen_random_uuid``; it may be the default itself. Source:
+        `PostgresDefaultValueConverter`.
+        """
+        return self.default is not None and (
+            self.default_is_now or _NOTHING.fullmatch(self.default) is not None
+        )
+
+    @property
+    def bare(self) -> "ConnectType":
+        """The type of the values: without what is said of the column."""
+        return self._replace(default=None, not_null=False)
 
     def __str__(self) -> str:
         """Return the text, which `parse_connect_type` reads back."""
@@ -139,6 +196,8 @@ class ConnectType(NamedTuple):
             length = "" if self.length is None else self.length
             scale = "" if self.scale is None else f",{self.scale}"
             text += f"({length}{scale})"
+        if self.not_null:
+            text += _NOT_NULL
         return text if self.default is None else text + _DEFAULT + self.default
 
 
@@ -152,8 +211,10 @@ def parse_connect_type(text: str) -> ConnectType:
     written, has_default, default = text.partition(_DEFAULT)
     if written.count("<") > MAX_DEPTH:
         raise _no_type(text)
-    type_ = _parse(written, text)
-    return type_._replace(default=default) if has_default else type_
+    bare = written.removesuffix(_NOT_NULL)
+    return _parse(bare, text)._replace(
+        default=default if has_default else None, not_null=bare != written
+    )
 
 
 def _parse(written: str, text: str) -> ConnectType:
@@ -183,7 +244,8 @@ def connect_type_text(schema: Mapping[str, Any], default: str | None = None) -> 
         schema: Connect's schema of the column, as `connect_values` checks it.
         default: The text of its default.
     """
-    return str(connect_type(schema)._replace(default=default))
+    not_null = schema.get("optional") is not True
+    return str(connect_type(schema)._replace(default=default, not_null=not_null))
 
 
 def connect_type(schema: Mapping[str, Any]) -> ConnectType:
@@ -243,7 +305,7 @@ def connect_schema(type_: ConnectType) -> dict[str, Any]:
         ValueError: If this project knows no such type, or one of its parts is missing.
             A map or struct needs more than its base.
     """
-    base, length, scale, items, _ = type_
+    base, length, scale, items = type_.bare[:4]
     parameters: dict[str, str] = {}
     if base == "Decimal" and scale is not None:
         parameters["scale"] = str(scale)

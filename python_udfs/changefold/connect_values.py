@@ -307,7 +307,7 @@ def read_columns(types: Mapping[str, ConnectType], placeholder: str) -> RowShape
 
 def _declared(type_: ConnectType) -> Convert:
     """Return how values of a type become texts."""
-    loose = _LOOSE.get(type_._replace(default=None))
+    loose = _LOOSE.get(type_.bare)
     if loose is not None:
         return loose
     if type_.base == "array" and type_.items is not None:

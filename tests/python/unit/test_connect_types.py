@@ -90,8 +90,57 @@ PRECISION = {"scale": "2", "connect.decimal.precision": "10"}
 def test_a_column_has_the_type_that_decides_its_texts(
     column: dict[str, Any], text: str
 ) -> None:
-    assert connect_type_text(column) == text
-    assert connect_type_text(column, "7") == f"{text} DEFAULT 7"
+    optional = column | {"optional": True}
+    assert connect_type_text(optional) == text
+    assert connect_type_text(optional, "7") == f"{text} DEFAULT 7"
+
+
+@pytest.mark.parametrize("column", [schema("string"), DECIMAL])
+def test_a_column_that_takes_no_null_says_so(column: dict[str, Any]) -> None:
+    type_ = connect_type(column)
+    for said in ({}, {"optional": False}):
+        assert connect_type_text(column | said) == f"{type_} NOT NULL"
+        assert connect_type_text(column | said, "7") == f"{type_} NOT NULL DEFAULT 7"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_now"),
+    [
+        ("connect.ZonedTimestamp DEFAULT 1970-01-01 00:00:00.000000Z", True),
+        ("connect.MicroTimestamp NOT NULL DEFAULT 1970-01-01 00:00:00.000000", True),
+        ("connect.NanoTimestamp DEFAULT 1970-01-01 00:00:00.000000000", True),
+        ("connect.Date DEFAULT 1970-01-01", True),
+        ("connect.Date DEFAULT 1970-01-02", False),
+        ("connect.Timestamp DEFAULT 1970-01-01 00:00:00.001000", False),
+        ("connect.string DEFAULT 1970-01-01", False),
+        ("connect.Timestamp", False),
+    ],
+)
+def test_the_epoch_as_default_of_a_moment_stands_for_now(
+    text: str, is_now: bool
+) -> None:
+    assert parse_connect_type(text).default_is_now is is_now
+
+
+@pytest.mark.parametrize(
+    ("text", "may_be"),
+    [
+        ("connect.int32 NOT NULL DEFAULT 0", True),
+        ("connect.double DEFAULT 0.0", True),
+        ("connect.string DEFAULT ", True),
+        ("connect.boolean DEFAULT false", True),
+        ("connect.Json DEFAULT {}", True),
+        ("connect.Uuid DEFAULT 00000000-0000-0000-0000-000000000000", True),
+        ("connect.MicroTime DEFAULT 00:00:00.000000", True),
+        ("connect.ZonedTimestamp DEFAULT 1970-01-01 00:00:00.000000Z", True),
+        ("connect.int32 DEFAULT 10", False),
+        ("connect.boolean DEFAULT true", False),
+        ("connect.string DEFAULT 1970-01-01", False),
+        ("connect.int32 NOT NULL", False),
+    ],
+)
+def test_a_default_of_nothing_may_stand_for_a_function(text: str, may_be: bool) -> None:
+    assert parse_connect_type(text).default_may_be_of_function is may_be
 
 
 @pytest.mark.parametrize(
@@ -115,7 +164,7 @@ def test_a_column_has_the_type_that_decides_its_texts(
     ],
 )
 def test_a_default_stands_behind_the_type(field: dict[str, Any], text: str) -> None:
-    written = json.loads(json.dumps(field), parse_int=number)
+    written = json.loads(json.dumps(field | {"optional": True}), parse_int=number)
     shape = row_shape([written | {"field": "a"}], "$", UNAVAILABLE)
     assert json.loads(shape.column_types) == {"a": text}
 
@@ -136,11 +185,11 @@ arrays = st.recursive(
 )
 
 
-@given(arrays, st.none() | st.text())
+@given(arrays, st.none() | st.text(), st.booleans())
 def test_a_type_is_read_back_from_its_text(
-    type_: ConnectType, default: str | None
+    type_: ConnectType, default: str | None, not_null: bool
 ) -> None:
-    type_ = type_._replace(default=default)
+    type_ = type_._replace(default=default, not_null=not_null)
     assert parse_connect_type(str(type_)) == type_
 
 

@@ -181,7 +181,7 @@ def test_a_create_has_the_row_after_and_its_place() -> None:
         after=JOHN_TEXT,
         is_typed=True,
         column_types=(
-            '{"id":"connect.int32","first_name":"connect.string",'
+            '{"id":"connect.int32 NOT NULL","first_name":"connect.string NOT NULL",'
             '"email":"connect.string"}'
         ),
         change_sequence=(
@@ -294,9 +294,9 @@ def test_declared_types_type_a_message_without_a_schema() -> None:
     ]
     payload = CREATE | {"after": {"id": 1, "day": 19782, "tags": ["a"]}}
     types = {
-        "id": "connect.int32",
+        "id": "connect.int32 NOT NULL",
         "day": "connect.Date DEFAULT 2020-02-02",
-        "tags": "connect.array<connect.string>",
+        "tags": "connect.array<connect.string> NOT NULL",
     }
     with_schema = decode(wrapped(payload, fields))
     assert json.loads(str(with_schema.column_types)) == types
