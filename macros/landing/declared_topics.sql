@@ -4,8 +4,8 @@
     Returns:
         A list of mappings: name, protocol, files, kafka, is_landed (by this project), 
         max_offsets_per_run, partitions, time_zone, is_gapless,
-        is_compacted, pending_holds_cut, has_watermarks, snapshots, types, pattern,
-        databases, filter, filter_digest (changes when a rule of it does).
+        is_compacted, pending_holds_cut, has_watermarks, snapshots, types, keys,
+        placeholder, pattern, databases, filter, filter_digest (changes when a rule of it does).
 
     Raises:
         A compiler error that names the var and the topic.
@@ -14,7 +14,7 @@
     {%- set protocols = ['ticdc_canal_json', 'ticdc_simple', 'ticdc_simple_avro', 'debezium',
         'canal_json'] -%}
     {%- set keys = ['name', 'protocol', 'files', 'kafka', 'max_offsets_per_run', 'table', 'partitions', 'time_zone', 'is_gapless',
-        'is_compacted', 'pending_holds_cut', 'has_watermarks', 'snapshots', 'types', 'pattern', 'databases',
+        'is_compacted', 'pending_holds_cut', 'has_watermarks', 'snapshots', 'types', 'keys', 'placeholder', 'pattern', 'databases',
         'filter'] -%}
     {%- set topics = [] -%}
     {%- for given in var('topics') -%}
@@ -75,6 +75,31 @@
                 ~ " their types, got `" ~ table ~ ": " ~ types ~ "`"
             ) }}
         {%- endfor -%}
+        {%- set keyed = given.get('keys') or {} -%}
+        {%- set wrong = [] -%}
+        {%- for table, columns in (keyed.items() if keyed is mapping else [])
+            if '.' not in table or columns is string or columns is mapping
+            or columns is not iterable or columns | reject('string') | list
+            or columns | unique(case_sensitive=true) | list | length != columns | length -%}
+            {%- do wrong.append(table) -%}
+        {%- endfor -%}
+        {%- if keyed and (given.protocol != 'debezium' or keyed is not mapping or wrong) -%}
+            {{ exceptions.raise_compiler_error(
+                named ~ "expected `keys`, of the protocol debezium only, to map"
+                ~ " `database.table` to a list of the columns of its key, got `"
+                ~ keyed ~ "`"
+            ) }}
+        {%- endif -%}
+        {%- if given.placeholder is not none and given.placeholder is defined and (
+            given.protocol != 'debezium' or given.placeholder is not string
+            or not given.placeholder
+        ) -%}
+            {{ exceptions.raise_compiler_error(
+                named ~ "expected `placeholder`, of the protocol debezium only, to be the"
+                ~ " text of the connector's `unavailable.value.placeholder`, got `"
+                ~ given.placeholder ~ "`"
+            ) }}
+        {%- endif -%}
         {%- if given.databases and (
             given.protocol != 'debezium' or given.databases is not mapping
         ) -%}
@@ -113,6 +138,8 @@
             'has_watermarks': given.get('has_watermarks', true),
             'snapshots': given.snapshots or {},
             'types': given.types or {},
+            'keys': keyed,
+            'placeholder': given.placeholder or '',
             'pattern': given.pattern or '',
             'databases': given.databases or {},
             'filter': given.filter or '',
