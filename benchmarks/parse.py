@@ -121,7 +121,7 @@ def debezium(spark: SparkSession, canal: list[str], runs: int) -> None:
             compare(
                 spark,
                 loaded,
-                [f"parse_debezium(key, value, {types})", native],
+                [f"parse_debezium(key, value, {types}, null)", native],
                 runs,
             )
 

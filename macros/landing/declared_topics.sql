@@ -5,8 +5,8 @@
     Returns:
         A list of mappings: name, protocol, files, kafka, is_landed (by this project),
         max_offsets_per_run, partitions, time_zone, is_gapless,
-        is_compacted, pending_holds_cut, has_watermarks, snapshots, types, pattern,
-        databases, filter, filter_digest (changes when a rule of it does).
+        is_compacted, pending_holds_cut, has_watermarks, snapshots, types, keys,
+        placeholder, names_ignore_case, pattern, databases, filter, filter_digest (changes when a rule of it does).
 
     Raises:
         An error that names the var and the topic.

@@ -2,7 +2,8 @@
     The declared topics as rows.
 
     Returns:
-        A `select`: kafka_topic, protocol, partitions, time_zone, is_gapless.
+        A `select`: kafka_topic, protocol, partitions, time_zone, is_gapless,
+        names_ignore_case.
 #}
 {% macro declared_topics_rows() -%}
     select
@@ -10,7 +11,8 @@
         protocol,
         partitions,
         time_zone,
-        is_gapless
+        is_gapless,
+        names_ignore_case
     from values
     {%- for topic in changefold.declared_topics() %}
         (
@@ -18,8 +20,11 @@
             {{ sql_text(topic.protocol) }},
             {{ topic.partitions }},
             {{ sql_text(topic.time_zone) }},
-            {{ topic.is_gapless | string | lower }}
+            {{ topic.is_gapless | string | lower }},
+            {{ topic.names_ignore_case | string | lower }}
         ){{ ',' if not loop.last }}
     {%- endfor %}
-    as declared (kafka_topic, protocol, partitions, time_zone, is_gapless)
+    as declared (
+        kafka_topic, protocol, partitions, time_zone, is_gapless, names_ignore_case
+    )
 {%- endmacro %}

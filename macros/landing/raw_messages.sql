@@ -8,7 +8,8 @@
     Returns:
         A `select`: kafka_topic, record_topic, kafka_partition, kafka_offset,
         kafka_timestamp, of Debezium key, declared_types (JSON: what the topic declares
-        as `types`), declared_databases and has_watermarks, has_partitions (more than one), value, batch_id
+        as `types`), declared_options (likewise: what `parse_debezium` takes beside them),
+        declared_databases and has_watermarks, has_partitions (more than one), value, batch_id
         (null where another tool fills the raw table). No row, if the var `topics` has no
         topic of the protocol.
 #}
@@ -25,6 +26,7 @@
         {%- if protocol == 'debezium' %}
         key,
         {{ sql_text(tojson(topic.types)) if topic.types else 'cast(null as string)' }} as declared_types,
+        {{ changefold.declared_options(topic) }} as declared_options,
         {{ changefold.declared_databases(topic) }} as declared_databases,
         {{ topic.has_watermarks | string | lower }} as has_watermarks,
         {%- endif %}
@@ -45,6 +47,7 @@
         {%- if protocol == 'debezium' %}
         key,
         {{ sql_text(tojson(topic.types)) if topic.types else 'cast(null as string)' }} as declared_types,
+        {{ changefold.declared_options(topic) }} as declared_options,
         {{ changefold.declared_databases(topic) }} as declared_databases,
         {{ topic.has_watermarks | string | lower }} as has_watermarks,
         {%- endif %}
@@ -68,6 +71,7 @@
         {%- if protocol == 'debezium' %}
         cast(null as binary) as key,
         cast(null as string) as declared_types,
+        cast(null as string) as declared_options,
         cast(null as map<string, string>) as declared_databases,
         cast(null as boolean) as has_watermarks,
         {%- endif %}
@@ -94,6 +98,25 @@
 #}
 {% macro record_topic(topic) -%}
     {{ return('topic' if topic.pattern else sql_text(topic.name)) }}
+{%- endmacro %}
+
+
+{#
+    What a topic declares of its messages beside types.
+
+    Arguments:
+        topic: mapping of `declared_topics`.
+
+    Returns:
+        An expression of type string, a JSON object as `parse_debezium` takes it; null
+        where nothing is declared.
+#}
+{% macro declared_options(topic) -%}
+    {%- set options = {} -%}
+    {%- for name in ['placeholder', 'keys', 'is_compacted'] if topic[name] -%}
+        {%- do options.update({name: topic[name]}) -%}
+    {%- endfor -%}
+    {{ return(sql_text(tojson(options)) if options else 'cast(null as string)') }}
 {%- endmacro %}
 
 

@@ -166,7 +166,7 @@
 {% macro _is_prunable() -%}
     (is_duplicate or event_kind in (
         'invalid', 'watermark', 'statement', 'tombstone', 'heartbeat', 'transaction',
-        'message', 'schema_change'
+        'message', 'schema_change', 'notification', 'signal'
     ))
 {%- endmacro %}
 

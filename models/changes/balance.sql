@@ -111,6 +111,8 @@ gathered as (
                 'tombstone',
                 'heartbeat',
                 'transaction',
+                'notification',
+                'signal',
                 'message',
                 'schema_change'
             )

@@ -17,8 +17,7 @@ ddl_events as (
     select
         ddl_events.*,
         declared_topics.time_zone,
-        -- TiDB does not tell names by case; MySQL does, on most systems.
-        declared_topics.protocol <> 'canal_json' as ignores_case
+        declared_topics.names_ignore_case as ignores_case
     from {{ ref('judged_ddls') }} as ddl_events
     inner join declared_topics
         on ddl_events.kafka_topic = declared_topics.kafka_topic

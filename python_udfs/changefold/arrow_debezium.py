@@ -25,8 +25,9 @@ import pyarrow.compute as pc
 
 from changefold.batch_decoder import ERROR_TYPE, as_row
 from changefold.connect_batches import FoundTokens, RowBatch, RowContext, RowGroup
-from changefold.connect_values import UNAVAILABLE, RowShape, undeclared
+from changefold.connect_values import RowShape, undeclared
 from changefold.debezium import (
+    ROUTER_FIELD,
     column_types,
     cut_part,
     key_schema,
@@ -34,7 +35,13 @@ from changefold.debezium import (
     value_schema,
 )
 from changefold.debezium_sources import CONSTANTS, SourceBatch
-from changefold.declared_types import declared_shape, read_types
+from changefold.declared_types import (
+    Options,
+    declared_shape,
+    has_bytes_as_text,
+    read_options,
+    read_types,
+)
 from changefold.errors import CdcDecodeError
 from changefold.json_documents import JsonDocuments
 from changefold.json_layouts import Layouts, Objects, Signatures, group_by
@@ -88,7 +95,10 @@ DEBEZIUM_TYPE: Final = pa.struct(
 
 
 def parse_batch(
-    keys: pa.Array, values: pa.Array, types: pa.Array | None = None
+    keys: pa.Array,
+    values: pa.Array,
+    types: pa.Array | None = None,
+    options: pa.Array | None = None,
 ) -> pa.StructArray:
     """Decode messages. A bad one becomes an ``invalid`` row, never an exception.
 
@@ -96,24 +106,52 @@ def parse_batch(
         keys: The keys of Kafka records, of type binary or one that Arrow casts to it.
         values: Their values, of such a type too.
         types: The declared types, as in `read_debezium`: most often one text for all.
+        options: The declared options, likewise.
 
     Returns:
         One struct of type `DEBEZIUM_TYPE` per record, in the same order.
 
     Raises:
-        ValueError: If the declared types are wrong.
+        ValueError: If the declared types or options are wrong.
     """
     keys, values = keys.cast(pa.binary()), values.cast(pa.binary())
-    types = pa.nulls(len(values)) if types is None else types
-    declared = _distinct(types.cast(pa.string()))
+    declared = _distinct(_texts_of(types, len(values)))
     for text in declared.texts:
         read_types(text)
+    optional = _distinct(_texts_of(options, len(values)))
+    found = []
+    places = []
+    for number, text in enumerate(optional.texts):
+        read_options(text)
+        chosen = np.flatnonzero(optional.ids == number)
+        if len(chosen) == len(values):
+            return _parse_alike(keys, values, declared, text)
+        mine = pa.array(chosen)
+        ids = _Texts(declared.texts, declared.ids[chosen])
+        found.append(_parse_alike(keys.take(mine), values.take(mine), ids, text))
+        places.append(chosen)
+    order = np.argsort(np.concatenate(places))
+    return pa.concat_arrays(found).take(pa.array(order))
+
+
+def _texts_of(texts: pa.Array | None, count: int) -> pa.StringArray:
+    return (pa.nulls(count) if texts is None else texts).cast(pa.string())
+
+
+def _parse_alike(
+    keys: pa.BinaryArray,
+    values: pa.BinaryArray,
+    declared: "_Texts",
+    options: str | None,
+) -> pa.StructArray:
+    """Decode messages of the same options."""
     count = _MESSAGES_AT_ONCE
     parts = [
         _parse_part(
             keys[start : start + count],
             values[start : start + count],
             _Texts(declared.texts, declared.ids[start : start + count]),
+            options,
         )
         for start in range(0, max(len(values), 1), count)
     ]
@@ -121,16 +159,20 @@ def parse_batch(
 
 
 def _parse_part(
-    keys: pa.BinaryArray, values: pa.BinaryArray, declared: "_Texts"
+    keys: pa.BinaryArray,
+    values: pa.BinaryArray,
+    declared: "_Texts",
+    options: str | None,
 ) -> pa.StructArray:
+    read = read_options(options)
     if keys.nbytes + values.nbytes > _MAX_BATCH_BYTES:
-        recognised = _Recognised(keys[:0], values[:0], declared)
+        recognised = _Recognised(keys[:0], values[:0], declared, read)
     else:
-        recognised = _Recognised(keys, values, declared)
+        recognised = _Recognised(keys, values, declared, read)
     left = np.delete(np.arange(len(values)), recognised.places())
     chosen = pa.array(left)
     rows = [
-        as_row(read_debezium(key, value, declared.texts[text_id]))
+        as_row(read_debezium(key, value, declared.texts[text_id], options))
         for key, value, text_id in zip(
             keys.take(chosen).to_pylist(),
             values.take(chosen).to_pylist(),
@@ -281,52 +323,61 @@ class _Shapes(NamedTuple):
         after: Those of the row after.
         of_row: Those of the message.
         is_typed: Whether they are known.
+        placeholder: Of columns of which nothing is known.
     """
 
     before: RowShape
     after: RowShape
     of_row: RowShape
     is_typed: bool
+    placeholder: str
 
     def contexts(self) -> list[RowContext | None]:
         """Return how a row before, a row after and a key without schema are read."""
+        before, after, of_row, _, placeholder = self
         return [
-            RowContext(self.before, self.before.other is None, nulls=True),
-            RowContext(self.after, self.after.other is None),
-            RowContext(self.of_row, is_strict=False),
+            RowContext(before, before.other is None, True, placeholder),
+            RowContext(after, after.other is None, False, placeholder),
+            RowContext(of_row, False, False, placeholder),
         ]
 
 
-_UNKNOWN_SHAPE: Final = undeclared(UNAVAILABLE)
-_UNDECLARED: Final = _Shapes(
-    _UNKNOWN_SHAPE, _UNKNOWN_SHAPE, _UNKNOWN_SHAPE, is_typed=False
-)
+def _undeclared(placeholder: str) -> _Shapes:
+    unknown = undeclared(placeholder)
+    return _Shapes(unknown, unknown, unknown, is_typed=False, placeholder=placeholder)
 
 
-def _shapes_of_schema(schema: bytes) -> _Shapes | None:
+def _shapes_of_schema(schema: bytes, placeholder: str) -> _Shapes | None:
     try:
-        shapes = value_schema(schema, UNAVAILABLE)
+        shapes = value_schema(schema, placeholder).rows
     except CdcDecodeError:
         return None
     before, after = shapes.get("before"), shapes.get("after")
     of_row = after or before
     if of_row is None:
         return None
-    return _Shapes(
-        before or _UNKNOWN_SHAPE, after or _UNKNOWN_SHAPE, of_row, is_typed=True
-    )
+    unknown = undeclared(placeholder)
+    return _Shapes(before or unknown, after or unknown, of_row, True, placeholder)
 
 
-def _shapes_of_table(text: str | None, table: str) -> _Shapes:
-    shape = declared_shape(text, table, UNAVAILABLE)
-    return _UNDECLARED if shape is None else _Shapes(shape, shape, shape, is_typed=True)
+def _shapes_of_table(
+    text: str | None, table: str, connector: str | None, placeholder: str
+) -> _Shapes:
+    shape = declared_shape(text, table, placeholder, connector)
+    if shape is None:
+        return _undeclared(placeholder)
+    return _Shapes(shape, shape, shape, is_typed=True, placeholder=placeholder)
 
 
-def _key_context(schema: bytes) -> RowContext | None:
+def _key_context(schema: bytes, placeholder: str) -> RowContext | None:
+    # What such a number says, only the value tells: of which connector it is.
+    if b"NanoTimestamp" in schema:
+        return None
     try:
-        return RowContext(key_schema(schema, UNAVAILABLE), is_strict=True)
+        shape = key_schema(schema, placeholder)
     except CdcDecodeError:
         return None
+    return RowContext(shape, is_strict=True, placeholder=placeholder)
 
 
 # -------------------------------------------------------------------- recognition
@@ -361,9 +412,14 @@ class _Recognised:
     """
 
     def __init__(
-        self, keys: pa.BinaryArray, values: pa.BinaryArray, declared: _Texts
+        self,
+        keys: pa.BinaryArray,
+        values: pa.BinaryArray,
+        declared: _Texts,
+        options: Options,
     ) -> None:
         self._count = len(values)
+        self._options = options
         self.pieces: list[_Piece] = []
         self._value_payloads = _Payloads(values, _tails)
         self._key_payloads = _Payloads(keys, TailForms())
@@ -392,8 +448,11 @@ class _Recognised:
     def _read_schemas(self) -> None:
         """Number the ways in which the rows of messages are read."""
         self._shapes: list[_Shapes | None] = [
-            _UNDECLARED,
-            *map(_shapes_of_schema, self._value_payloads.schemas),
+            _undeclared(self._options.placeholder),
+            *(
+                _shapes_of_schema(schema, self._options.placeholder)
+                for schema in self._value_payloads.schemas
+            ),
         ]
         schema_ids = self._value_payloads.schema_ids
         self._shape_ids: Places = np.where(
@@ -404,21 +463,31 @@ class _Recognised:
 
     def _find_declared(self, declared: _Texts) -> None:
         """Add the shapes that were declared, and find the messages that have them."""
-        numbers: dict[tuple[int, str], int] = {}
+        numbers: dict[tuple[int, str, str | None], int] = {}
         for text_id, text in enumerate(declared.texts):
             if text is None:
                 continue
             for envelopes, source in self._sources:
                 messages = self._messages[envelopes]
                 names, ids = source.tables()
-                for name in names:
-                    if (text_id, name) not in numbers:
-                        numbers[text_id, name] = len(self._shapes)
-                        self._shapes.append(_shapes_of_table(text, name))
-                found = np.array([numbers[text_id, name] for name in names])[ids]
-                is_mine = self._shape_ids[messages] == 0
-                is_mine &= declared.ids[messages] == text_id
+                for name, connector in names:
+                    if (text_id, name, connector) not in numbers:
+                        numbers[text_id, name, connector] = len(self._shapes)
+                        self._shapes.append(
+                            _shapes_of_table(
+                                text, name, connector, self._options.placeholder
+                            )
+                        )
+                found = np.array([numbers[text_id, *name] for name in names])[ids]
+                is_text = declared.ids[messages] == text_id
+                is_mine = is_text & (self._shape_ids[messages] == 0)
+                # Their schemas do not tell all: they are read one by one.
+                has_bytes = [has_bytes_as_text(text, name) for name, _ in names]
+                is_left = is_text & ~is_mine & np.array(has_bytes)[ids]
                 self._shape_ids[messages[is_mine]] = found[is_mine]
+                if is_left.any():
+                    self._shape_ids[messages[is_left]] = len(self._shapes)
+                    self._shapes.append(None)
 
     def _read_contexts(self) -> None:
         """Number the ways in which rows and keys are read."""
@@ -431,7 +500,10 @@ class _Recognised:
         self._key_context_ids: Places = np.where(
             key_ids >= 0, key_ids + len(self._contexts), 3 * self._shape_ids + _KEY
         )
-        self._contexts += map(_key_context, self._key_payloads.schemas)
+        self._contexts += [
+            _key_context(schema, self._options.placeholder)
+            for schema in self._key_payloads.schemas
+        ]
 
     # ---------------------------------------------------------------- places
 
@@ -652,12 +724,39 @@ class _Recognised:
         good: Flags = places >= 0
         if self._rows.unavailable:
             good &= ~np.isin(places, list(self._rows.unavailable))
-        # One with these names might be a key with its schema.
-        names = [{path[0] for path in group.layout.paths} for group in self._groups]
-        is_plain = np.array([not name <= {"schema", "payload"} for name in names])
+        # One with these names might be a key with its schema, and one of a router has
+        # a field that is no column.
+        is_plain = np.array(
+            [
+                not names <= {"schema", "payload"} and ROUTER_FIELD not in names
+                for names in map(_names_of, self._groups)
+            ]
+        )
         if not is_plain.all():
             good &= is_plain[self._group_ids[places]]
         return good | ~self._has_key if may_be_null else good
+
+    def _has_key_columns(self, messages: Places, rows: Places) -> Flags:
+        """Tell which rows have all columns of their keys; what is missing has them too."""
+        keys = self._row_places[_KEY][messages]
+        if not self._groups:
+            return np.ones(len(messages), np.bool_)
+        count = len(self._groups)
+        pairs = self._group_ids[keys] * count + self._group_ids[rows]
+        pairs[(keys < 0) | (rows < 0)] = -1
+        found, ids = np.unique(pairs, return_inverse=True)
+        fits = [
+            pair < 0
+            or _names_of(self._groups[pair // count])
+            <= _names_of(self._groups[pair % count])
+            for pair in found.tolist()
+        ]
+        return np.array(fits, np.bool_)[ids]
+
+    def _has_declared_key(self, source: SourceBatch) -> Flags:
+        tables, ids = source.tables()
+        is_declared = [name in self._options.keys for name, _ in tables]
+        return np.array(is_declared, np.bool_)[ids]
 
     # ---------------------------------------------------------------- pieces
 
@@ -683,6 +782,8 @@ class _Recognised:
         valid = source.valid & self._has_good_key(may_be_null=True)[messages]
         for role in (_BEFORE, _AFTER):
             valid &= (places[role] >= 0) | ~has_row[role]
+            valid &= self._has_key_columns(messages, places[role])
+        valid &= ~self._has_declared_key(source) | self._has_key[messages]
         is_delete = source.ops == ord("d")
         is_update = source.ops == ord("u")
         valid &= has_row[_AFTER] != is_delete
@@ -738,6 +839,10 @@ class _Recognised:
             "column_types": pa.array(texts, pa.string()).take(found.indices),
             "is_typed": pa.array(is_typed[shape_ids]),
         }
+
+
+def _names_of(group: RowGroup) -> set[str]:
+    return {path[0] for path in group.layout.paths}
 
 
 def _is_null(values: pa.Array) -> Flags:

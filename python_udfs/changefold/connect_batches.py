@@ -6,7 +6,6 @@ form that the converter writes. The others, and every other type, are converted 
 one, each distinct value of a column once.
 """
 
-import binascii
 from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any, Final, NamedTuple
@@ -29,6 +28,7 @@ from changefold.connect_values import (
     float_text,
     integer_text,
     iso_text,
+    nano_timestamp_text,
     plain_text,
     time_text,
     timestamp_text,
@@ -218,11 +218,13 @@ class RowContext(NamedTuple):
         shape: The columns.
         is_strict: Whether a row must have these columns, in their order, and no others.
         nulls: As in `RowShape.texts`.
+        placeholder: Of the columns that the shape does not have.
     """
 
     shape: RowShape
     is_strict: bool
     nulls: bool = False
+    placeholder: str = UNAVAILABLE
 
 
 class _Plan(NamedTuple):
@@ -234,6 +236,7 @@ class _Plan(NamedTuple):
         may_be_null: Which may be null.
         literals: JSON text between the values, see `_literals`.
         views: Views of these.
+        markers: Texts that stand for unavailable values, as they come between quotes.
     """
 
     names: tuple[str, ...]
@@ -241,6 +244,7 @@ class _Plan(NamedTuple):
     may_be_null: Flags
     literals: npt.NDArray[np.uint8]
     views: Views
+    markers: frozenset[bytes]
 
 
 def _plan(layout: Layout, context: RowContext) -> _Plan | None:
@@ -258,7 +262,7 @@ def _plan(layout: Layout, context: RowContext) -> _Plan | None:
         if not all(columns[name].may_be_null for name in absent):
             return None
         may_be_null[:] = [context.nulls or columns[name].may_be_null for name in names]
-    other = undeclared(UNAVAILABLE).other
+    other = undeclared(context.placeholder).other
     found = [columns.get(name, other) for name in names]
     literals = _literals(names)
     lengths = np.array([len(literal) for literal in literals])
@@ -269,6 +273,13 @@ def _plan(layout: Layout, context: RowContext) -> _Plan | None:
         may_be_null,
         data,
         views_of(data, _PADDING + np.cumsum(lengths) - lengths, lengths, 0),
+        frozenset(
+            _encode(marker)[1:-1]
+            for column in found
+            if column is not None
+            for marker in column.markers
+            if type(marker) is str
+        ),
     )
 
 
@@ -423,11 +434,16 @@ class RowBatch:
         """Find placeholders, and write texts with long escapes as we write them."""
         tokens = self._tokens
         suspects = tokens.has_long_escape & (tokens.kinds == TEXT)
-        is_long = _IS_MARKER_LENGTH.take(self._lengths, mode="clip")
+        plans = {id(plan): plan.markers for _, plan in self._groups}
+        markers: frozenset[bytes] = frozenset()
+        looks = _looks(markers.union(*plans.values()))
+        is_long = looks.is_length.take(self._lengths, mode="clip")
         is_long &= tokens.kinds == TEXT
         longs = np.flatnonzero(is_long)
         head = self._documents.pieces(self._starts[longs], 8)[:, 0]
-        suspects[longs[np.isin(head, _MARKER_HEADS)]] = True
+        is_alike = np.isin(head, looks.heads)
+        is_alike |= self._lengths[longs] < _HEAD
+        suspects[longs[is_alike]] = True
         places = np.flatnonzero(suspects)
         if not len(places):
             return
@@ -548,6 +564,13 @@ class RowBatch:
         if digits == 9:
             return self._moments(chosen, 1, _NANOS, pa.timestamp("ns"))
         return self._moments(chosen, unit // 1000, _MICROS, pa.timestamp("us"))
+
+    def _nano_timestamps(self, chosen: Places, step: int, *_: bool) -> Places:
+        """Convert moments that did not wrap around."""
+        _whole, valid, numbers = self._tokens.integers(chosen)
+        valid &= numbers % step == 0
+        left = self._timestamps(chosen[valid], 1, 9)
+        return np.concatenate([chosen[~valid], left])
 
     def _moments(
         self, chosen: Places, factor: int, limits: tuple[int, int], type_: pa.DataType
@@ -671,7 +694,7 @@ _MAX_PLANS: Final = 10_000
 
 
 def _cached_plan(layout: Layout, context: RowContext) -> _Plan | None:
-    key = hash((id(layout), id(context.shape), context.is_strict, context.nulls))
+    key = hash((id(layout), id(context.shape), *context[1:]))
     known = _plans.get(key)
     if (
         known is not None
@@ -707,6 +730,7 @@ _CONVERSIONS: Final[dict[Any, Callable[..., Places]]] = {
     date_text: RowBatch._dates,
     time_text: RowBatch._times,
     timestamp_text: RowBatch._timestamps,
+    nano_timestamp_text: RowBatch._nano_timestamps,
     decimal_text: RowBatch._decimals,
     iso_text: RowBatch._zoned_timestamps,
 }
@@ -730,21 +754,27 @@ _UTC_PATTERN: Final = (
     r"^[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?Z$"
 )
 
-_MARKERS: Final = tuple(
-    _encode(marker)[1:-1]
-    for marker in (
-        UNAVAILABLE,
-        binascii.b2a_base64(UNAVAILABLE.encode(), newline=False).decode(),
-        '{"' + UNAVAILABLE + '":"' + UNAVAILABLE + '"}',
-    )
-)
-"""The texts that stand for unavailable values, as they come between quotes."""
+_HEAD: Final = 8
 
-_IS_MARKER_LENGTH: Final = np.zeros(max(map(len, _MARKERS)) + 2, np.bool_)
-_IS_MARKER_LENGTH[[len(marker) for marker in _MARKERS]] = True
-_MARKER_HEADS: Final = np.array(
-    [int.from_bytes(marker[:8], "little") for marker in _MARKERS], np.uint64
-)
+
+class _Looks(NamedTuple):
+    """How placeholders look.
+
+    Attributes:
+        is_length: By the number of octets, whether one has so many.
+        heads: Their first 8 octets as words.
+    """
+
+    is_length: Flags
+    heads: npt.NDArray[np.uint64]
+
+
+@lru_cache(maxsize=64)
+def _looks(markers: frozenset[bytes]) -> _Looks:
+    is_length = np.zeros(max(map(len, markers), default=0) + 2, np.bool_)
+    is_length[[len(marker) for marker in markers]] = True
+    words = [int.from_bytes(marker[:_HEAD], "little") for marker in markers]
+    return _Looks(is_length, np.array(words, np.uint64))
 
 
 def _spelled(token: bytes) -> tuple[str, bytes]:

@@ -13,11 +13,16 @@ without a loss, whichever connector and option sent it:
 | Date (all kinds) | ``2024-02-29``; a year before 1 has a sign: ``-0043-03-15`` |
 | Time (all kinds) | ``12:00:00.500000``, from Nano kinds 9 digits; MySQL's goes from ``-838:59:59.000000`` to ``838:59:59.999999`` |
 | Timestamp (all kinds) | ``2024-02-29 12:00:00.500000``, from Nano kinds 9 digits |
-| ZonedTimestamp, ZonedTime | the same in UTC with a Z: ``2024-02-29 12:00:00.500000Z``; 9 digits if it needs them |
+| ZonedTime | the same in UTC with a Z: ``12:00:00.500000Z``; 9 digits if it needs them |
+| ZonedTimestamp | so too if it came in UTC; else with its offset: ``2024-02-29 12:00:00.500000+11:00`` |
+| Date, Time, Timestamp (structured) | as the kinds in ISO 8601 |
 | bytes | each byte as the character of the same number (ISO 8859-1), as in Canal-JSON, so that the same macros read both |
 | Bits | binary digits, highest first, as many as declared: ``000000000101`` |
 | array | JSON array of such texts; a map or struct (Geometry, Point) a JSON object |
 | all else (Json, Xml, Uuid, Enum, EnumSet, Interval, Ltree, ...) | as it came |
+
+Where a type was declared, not told by the message, and a value is not of it, the text is
+the value as it came.
 
 PostgreSQL's ``infinity`` and ``-infinity`` stay words: no type here can hold them.
 """
@@ -36,7 +41,9 @@ import msgspec
 import numpy as np
 
 from changefold.connect_types import (
+    BYTES_AS_TEXT,
     PHYSICAL,
+    STRUCTURED_PARTS,
     UNTYPED,
     ConnectType,
     connect_schema,
@@ -62,6 +69,7 @@ __all__ = [
     "Column",
     "Convert",
     "RowShape",
+    "RowTexts",
     "boolean_text",
     "date_text",
     "decimal_text",
@@ -69,9 +77,11 @@ __all__ = [
     "float_text",
     "integer_text",
     "iso_text",
+    "nano_timestamp_text",
     "plain_text",
     "read_columns",
     "row_shape",
+    "structured_text",
     "time_text",
     "timestamp_text",
     "undeclared",
@@ -110,12 +120,29 @@ class Column(NamedTuple):
         convert: Returns the text of a value.
         markers: Values that stand for an unavailable one, whatever the type.
         may_be_null: Whether null is a value of it.
+        is_bytes: Whether its texts have a character for each byte.
     """
 
     name: str
     convert: Convert
     markers: tuple[object, ...]
     may_be_null: bool
+    is_bytes: bool = False
+
+
+class RowTexts(NamedTuple):
+    """A row as texts.
+
+    Attributes:
+        texts: By the column.
+        unavailable: The columns that the source did not send, which have no text.
+        contradicted: The columns whose values are not of their declared types, and what
+            was expected: their texts are the values as they came.
+    """
+
+    texts: dict[str, str | None]
+    unavailable: list[str]
+    contradicted: dict[str, CdcDecodeError]
 
 
 class RowShape(NamedTuple):
@@ -148,10 +175,8 @@ class RowShape(NamedTuple):
         others = [name for name in names if name not in self.columns]
         return json_text(types | dict.fromkeys(others, UNTYPED))
 
-    def texts(
-        self, row: object, path: str, *, nulls: bool = False
-    ) -> tuple[dict[str, str | None], list[str]]:
-        """Return the texts of a row, and the columns that are unavailable.
+    def texts(self, row: object, path: str, *, nulls: bool = False) -> RowTexts:
+        """Return the texts of a row.
 
         Args:
             row: An object of the message, parsed by `strict_tokens`.
@@ -174,6 +199,7 @@ class RowShape(NamedTuple):
                 check_column_name(name, path)
         texts: dict[str, str | None] = {}
         unavailable: list[str] = []
+        contradicted: dict[str, CdcDecodeError] = {}
         for name in names:
             value = row[name]
             column = self.columns.get(name, self.other)
@@ -185,8 +211,12 @@ class RowShape(NamedTuple):
                 try:
                     texts[name] = _as_text(column.convert(value))
                 except _MismatchError as error:
-                    raise _mismatch(error, member_path(path, name)) from None
-        return texts, unavailable
+                    mismatch = _mismatch(error, member_path(path, name))
+                    if self.other is None:
+                        raise mismatch from None
+                    contradicted[name] = mismatch
+                    texts[name] = _as_it_came(value, column)
+        return RowTexts(texts, unavailable, contradicted)
 
     def _check_columns(self, row: Json, path: str, *, nulls: bool) -> None:
         """Check that a row has the columns of its schema, and no others."""
@@ -207,6 +237,15 @@ class RowShape(NamedTuple):
                 member_path(path, other),
                 f"Expected a column of the schema, got `{shorten(other)}`",
             )
+
+
+def _as_it_came(value: object, column: Column) -> str:
+    """Return the text of a value that is not of its declared type."""
+    text = _as_text(untyped_text(value))
+    if column.is_bytes:
+        # A byte is a character there.
+        return text.encode().decode("latin-1")
+    return text
 
 
 def _as_text(node: Node) -> str:
@@ -235,13 +274,23 @@ def _mismatch(error: _MismatchError, path: str) -> CdcDecodeError:
 # ------------------------------------------------------------------------ schemas
 
 
-def row_shape(fields: object, path: str, placeholder: str) -> RowShape:
+def row_shape(
+    fields: object,
+    path: str,
+    placeholder: str,
+    *,
+    connector: str | None = None,
+    declared: Mapping[str, ConnectType] | None = None,
+) -> RowShape:
     """Read the schema of a row.
 
     Args:
         fields: ``fields`` of its struct.
         path: Where they lie in the message.
         placeholder: The text that stands for an unavailable value.
+        connector: Name of the connector, see `nano_timestamp_text`.
+        declared: Declared types of the columns. Only where a text is declared to be
+            bytes (`connect_types.BYTES_AS_TEXT`) they win over a schema.
 
     Raises:
         CdcDecodeError: If it is no schema of a row.
@@ -257,15 +306,33 @@ def row_shape(fields: object, path: str, placeholder: str) -> RowShape:
                 f"{place}.field",
                 f"Expected each column once, got `{shorten(name)}` twice",
             )
-        convert = _read_type(field, place)
+        type_ = (declared or {}).get(name)
+        is_bytes = type_ is not None and type_.base in BYTES_AS_TEXT
+        said = field
+        if type_ is not None and is_bytes and _is_plain_text(field):
+            said = field | connect_schema(type_)
+        convert = _read_type(said, place)
         columns[name] = Column(
             name,
-            convert,
-            _markers(field, placeholder),
+            _of_connector(convert, connector),
+            _markers(said, _own_placeholder(field) or placeholder),
             field.get("optional") is True or field.get("default") is not None,
         )
-        types[name] = connect_type_text(field, _default(field, convert))
+        types[name] = connect_type_text(said, _default(said, convert))
     return RowShape(columns, json_text(types))
+
+
+def _is_plain_text(field: Json) -> bool:
+    return field.get("type") == "string" and not field.get("name")
+
+
+_OWN_PLACEHOLDER: Final = "__debezium.unavailable.value.placeholder"
+
+
+def _own_placeholder(field: Json) -> str | None:
+    """Return the placeholder of a column, which its schema may declare."""
+    text = (field.get("parameters") or {}).get(_OWN_PLACEHOLDER)
+    return text if type(text) is str and text else None
 
 
 def _default(field: Json, convert: Convert) -> str | None:
@@ -282,12 +349,15 @@ def _default(field: Json, convert: Convert) -> str | None:
         return str(default) if isinstance(default, str) else token_text(default)
 
 
-def read_columns(types: Mapping[str, ConnectType], placeholder: str) -> RowShape:
+def read_columns(
+    types: Mapping[str, ConnectType], placeholder: str, connector: str | None = None
+) -> RowShape:
     """Return the shape of rows whose types were declared.
 
     Args:
         types: By the column, its type.
         placeholder: As in `row_shape`.
+        connector: As in `row_shape`.
 
     Raises:
         ValueError: If a type is not one of Kafka Connect, as `connect_schema` says.
@@ -295,9 +365,10 @@ def read_columns(types: Mapping[str, ConnectType], placeholder: str) -> RowShape
     columns = {
         name: Column(
             name,
-            _declared(type_),
+            _of_connector(_declared(type_), connector),
             _declared_markers(type_, placeholder),
             may_be_null=True,
+            is_bytes=type_.base in {"bytes", *BYTES_AS_TEXT},
         )
         for name, type_ in types.items()
     }
@@ -307,19 +378,24 @@ def read_columns(types: Mapping[str, ConnectType], placeholder: str) -> RowShape
 
 def _declared(type_: ConnectType) -> Convert:
     """Return how values of a type become texts."""
-    loose = _LOOSE.get(type_._replace(default=None))
+    loose = _LOOSE.get(type_.bare)
     if loose is not None:
         return loose
     if type_.base == "array" and type_.items is not None:
         return _array(_declared(type_.items))
+    if type_.base == "map" and type_.parts:
+        key, value = (_declared(part) for _, part in type_.parts)
+        return _map(key, value)
+    if type_.base == "struct" and type_.parts:
+        return _struct({name: (_declared(part), True) for name, part in type_.parts})
     return _read_type(connect_schema(type_), "$types")
 
 
 def _declared_markers(type_: ConnectType, placeholder: str) -> tuple[object, ...]:
-    if type_.base in _ANY:
+    if type_.base == "array" and type_.items is not None:
+        return _any_markers(placeholder, type_.items.scale or 0)
+    if type_.base in _ANY or type_.base in {"array", "map", "struct"}:
         return _any_markers(placeholder)
-    if type_.base in PHYSICAL:
-        return _markers({"type": type_.base}, placeholder)
     return _markers(connect_schema(type_), placeholder)
 
 
@@ -375,7 +451,7 @@ def _read_struct(field: Json, path: str) -> Convert:
         parts[name] = _read_type(item, place), item.get("optional") is True
     if connect_type(field).base == "VariableScaleDecimal":
         return _variable_decimal
-    return _struct(parts)
+    return _LEAVES.get(connect_type(field).base) or _struct(parts)
 
 
 def _read_part(field: Json, name: str, path: str) -> Convert:
@@ -418,46 +494,89 @@ def _parameter(parameters: Json, name: str, path: str) -> int:
 # ------------------------------------------------------------------- unavailable
 
 
+_MAX_MARKED_SCALE: Final = 38
+
+
+class _Markers(NamedTuple):
+    """What stands for unavailable values.
+
+    Attributes:
+        texts: The placeholder, and in the forms in which bytes come.
+        text_map: JSON text of the map.
+        arrays: Arrays of one element, and of one for each byte.
+    """
+
+    texts: tuple[str, ...]
+    text_map: str
+    arrays: tuple[object, ...]
+
+
 @lru_cache(maxsize=64)
-def _marker_texts(placeholder: str) -> tuple[str, str, str, list[str]]:
-    """Return a placeholder as base64, JSON object, UUID and character codes."""
+def _marker_forms(placeholder: str, scale: int = 0) -> _Markers:
+    """Return the forms of a placeholder.
+
+    Source: Debezium's `UnchangedToastedPlaceholder`, and its pull request 7815 for
+    arrays of numbers other than integers.
+
+    Args:
+        placeholder: The text.
+        scale: Digits behind the point, of an array of decimals.
+    """
     octets = placeholder.encode()
     base64 = binascii.b2a_base64(octets, newline=False).decode()
     # As Java's nameUUIDFromBytes.
     digest = hashlib.md5(octets, usedforsecurity=False).digest()
-    return (
-        base64,
-        '{"' + placeholder + '":"' + placeholder + '"}',
-        str(UUID(bytes=digest, version=3)),
-        [str(octet) for octet in octets],
+    uuid = str(UUID(bytes=digest, version=3))
+    # Java's bytes have a sign.
+    codes = [octet - 256 if octet > 127 else octet for octet in octets]
+    plain = [_number_base64(code) for code in codes]
+    factor = scale if 0 < scale <= _MAX_MARKED_SCALE else 0
+    return _Markers(
+        texts=(
+            *(placeholder, base64, base64.replace("+", "-").replace("/", "_")),
+            octets.hex(),
+        ),
+        text_map='{"' + placeholder + '":"' + placeholder + '"}',
+        arrays=(
+            # A NumberToken equals the text of its digits.
+            *([placeholder], [base64], [uuid]),
+            [str(code) for code in codes],
+            [f"{code}.0" for code in codes],
+            [{"scale": "0", "value": text} for text in plain],
+            *([plain] if scale == 0 else []),
+            [_number_base64(code * 10**factor) for code in codes],
+        ),
     )
+
+
+def _number_base64(number: int) -> str:
+    """Return a number as Java's BigInteger has it, in base64."""
+    size = (number if number >= 0 else ~number).bit_length() // 8 + 1
+    octets = number.to_bytes(size, "big", signed=True)
+    return binascii.b2a_base64(octets, newline=False).decode()
 
 
 def _markers(field: Json, placeholder: str) -> tuple[object, ...]:
     """Return what stands for an unavailable value of a type."""
-    base64, text_map, uuid, codes = _marker_texts(placeholder)
+    forms = _marker_forms(placeholder)
+    found: tuple[object, ...] = ()
     type_ = field.get("type")
-    if type_ == "string":
+    if type_ in {"string", "bytes"}:
+        found = forms.texts
         if str(field.get("name")).endswith(".Json"):
-            return placeholder, text_map
-        return (placeholder,)
-    if type_ == "bytes":
-        return base64, placeholder
-    if type_ == "map":
-        return ({placeholder: placeholder},)
-    if type_ == "array":
-        # A NumberToken equals the text of its digits.
-        return [placeholder], [base64], [uuid], codes
-    return ()
+            found = *found, forms.text_map
+    elif type_ == "map":
+        found = ({placeholder: placeholder},)
+    elif type_ == "array":
+        scale = connect_type(field["items"]).scale or 0
+        found = _marker_forms(placeholder, scale).arrays
+    return found
 
 
-def _any_markers(placeholder: str) -> tuple[object, ...]:
+def _any_markers(placeholder: str, scale: int = 0) -> tuple[object, ...]:
     """Return what stands for an unavailable value of unknown type."""
-    base64, text_map, uuid, codes = _marker_texts(placeholder)
-    return (
-        *(placeholder, base64, text_map, {placeholder: placeholder}),
-        *([placeholder], [base64], [uuid], codes),
-    )
+    forms = _marker_forms(placeholder, scale)
+    return *forms.texts, forms.text_map, {placeholder: placeholder}, *forms.arrays
 
 
 def value_text(value: object, column: Column) -> str | None:
@@ -671,6 +790,23 @@ def _bytes(value: object) -> str:
     return _octets(value).decode("latin-1")
 
 
+def _hex_bytes(value: object) -> str:
+    if type(value) is not str:
+        raise _MismatchError("hexadecimal digits", value)
+    try:
+        return binascii.unhexlify(value).decode("latin-1")
+    except (binascii.Error, ValueError):
+        raise _MismatchError("hexadecimal digits", value) from None
+
+
+def _base64_url_bytes(value: object) -> str:
+    if type(value) is not str:
+        raise _MismatchError("base64", value)
+    # Some encoders leave out the padding.
+    padded = value + "=" * (-len(value) % 4) if "=" not in value else value
+    return _bytes(padded.replace("-", "+").replace("_", "/"))
+
+
 _MAX_BITS: Final = 1_000_000
 """More than anybody's: each value is filled up to the declared length."""
 
@@ -763,6 +899,56 @@ def timestamp_text(unit: int, digits: int, value: object) -> str:
     return f"{_day_text(days)} {_clock_text(nanos, digits)}"
 
 
+_NANO_STEPS: Final = {
+    "sqlserver": 100,
+    "mysql": 1000,
+    "mariadb": 1000,
+    "vitess": 1000,
+    "postgresql": 1000,
+}
+"""By the connector, of how many nanoseconds the times of its source are multiples."""
+
+_FIRST_NANOS: Final = -62_135_596_800 * _SECOND
+_END_NANOS: Final = 253_402_300_800 * _SECOND
+"""From 0001-01-01 to the end of 9999, as most databases have it."""
+
+
+def _of_connector(convert: Convert, connector: str | None) -> Convert:
+    """Return how a connector's values of a type become texts."""
+    if convert is not _LEAVES["NanoTimestamp"] or connector not in _NANO_STEPS:
+        return convert
+    is_certain = connector != "postgresql"
+    return partial(nano_timestamp_text, _NANO_STEPS[connector], is_certain)
+
+
+def nano_timestamp_text(step: int, is_certain: bool, value: object) -> str:
+    """Return the moment of a number of nanoseconds that may have wrapped around.
+
+    Debezium before its fix of 2026 (dbz#2075) lets moments before 1677-09-21 and after
+    2262-04-11 wrap around at 64 bits. A wrapped number is no multiple of the step, as
+    2^64 is none, and its rest tells how often it wrapped.
+
+    Args:
+        step: Nanoseconds of which all values of the source are multiples.
+        is_certain: Whether the source has years 1 to 9999 only: then the number of wraps
+            is certain.
+        value: The number.
+
+    Returns:
+        The text of the moment; the number as it came, such as ``-17 ns``, which is none,
+        where it can not be one of the source.
+    """
+    count = _whole(value, "`int64`")
+    if count % step == 0:
+        return timestamp_text(1, 9, value)
+    moments = [count + (wraps << 64) for wraps in range(-4, 15)]
+    for moment in moments if is_certain else ():
+        if moment % step == 0 and _FIRST_NANOS <= moment < _END_NANOS:
+            days, nanos = divmod(moment, _DAY)
+            return f"{_day_text(days)} {_clock_text(nanos, 9)}"
+    return f"{count} ns"
+
+
 _ISO_DATE: Final = r"(?P<year>[+-]?[0-9]{4,9})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
 _ISO_TIME: Final = (
     r"(?P<hour>[0-9]{2}):(?P<minute>[0-9]{2})"
@@ -801,14 +987,31 @@ def iso_text(kind: str, value: object) -> str:
     nanos = _clock(parts)
     if nanos < 0:
         raise _MismatchError(expected, value)
-    is_zoned = kind.startswith("zoned")
-    if is_zoned:
-        shift, nanos = divmod(nanos - _offset(parts["zone"]), _DAY)
-        days += shift
+    if not kind.startswith("zoned"):
+        return _moment_text(days if has_date else None, nanos)
+    offset = _offset(parts["zone"]) // _SECOND
+    return _zoned_text(days if has_date else None, nanos, offset)
+
+
+def _moment_text(days: int | None, nanos: int) -> str:
     text = _clock_text(nanos, 9 if nanos % 1000 else 6)
-    if has_date:
-        text = f"{_day_text(days)} {text}"
-    return text + "Z" if is_zoned else text
+    return text if days is None else f"{_day_text(days)} {text}"
+
+
+def _zoned_text(days: int | None, nanos: int, offset: int) -> str:
+    """Return a time or moment of a zone; a moment keeps its offset of whole minutes.
+
+    Args:
+        days: From 1970, of the wall clock; none of a time.
+        nanos: Of the day.
+        offset: Seconds.
+    """
+    if days is not None and offset and offset % 60 == 0 and nanos < _DAY:
+        hours, minutes = divmod(abs(offset) // 60, 60)
+        sign = "-" if offset < 0 else "+"
+        return f"{_moment_text(days, nanos)}{sign}{hours:02d}:{minutes:02d}"
+    shift, nanos = divmod(nanos - offset * _SECOND, _DAY)
+    return _moment_text(None if days is None else days + shift, nanos) + "Z"
 
 
 def _clock(parts: Mapping[str, str | None]) -> int:
@@ -826,6 +1029,75 @@ def _offset(zone: str | None) -> int:
     digits = zone[1:].replace(":", "").ljust(6, "0")
     seconds = (int(digits[:2]) * 60 + int(digits[2:4])) * 60 + int(digits[4:])
     return (-seconds if zone[0] == "-" else seconds) * _SECOND
+
+
+_INFINITIES: Final = {
+    "POSITIVE_INFINITY": "infinity",
+    "NEGATIVE_INFINITY": "-infinity",
+}
+_STRUCTURED_LIMITS: Final = {
+    "year": (-999_999_999, 999_999_999),
+    "month": (0, 12),
+    "day": (0, 31),
+    "hour": (0, 24),
+    "minute": (0, 59),
+    "second": (0, 59),
+    "nanos": (0, _SECOND - 1),
+    "offsetSeconds": (-64_800, 64_800),
+}
+
+
+def structured_text(kind: str, value: object) -> str:
+    """Return what an object of ``time.precision.mode=structured`` says.
+
+    Source: Debezium's `StructuredTemporal` and its kinds.
+
+    Args:
+        kind: ``Date``, ``Time``, ``ZonedTime``, ``Timestamp`` or ``ZonedTimestamp``.
+        value: The object.
+
+    Returns:
+        The text that the kind in ISO 8601 has. A date that is in no calendar, such as a
+        zero date, has the digits that came, which no type here can hold.
+    """
+    expected = f"an object of the parts of a `Structured{kind}`"
+    if not isinstance(value, dict):
+        raise _MismatchError(expected, value)
+    special = value.get("specialValue")
+    if special is not None:
+        if not isinstance(special, str) or special not in _INFINITIES:
+            raise _MismatchError(expected, value)
+        return _INFINITIES[special]
+    names = [name for name in STRUCTURED_PARTS[kind] if name in _STRUCTURED_LIMITS]
+    parts: dict[str, int] = {}
+    for name in names:
+        low, high = _STRUCTURED_LIMITS[name]
+        part = value.get(name)
+        if part is None and name == "offsetSeconds":
+            part = NumberToken("0")
+        number = _whole(part, expected, 32)
+        if not low <= number <= high:
+            raise _MismatchError(expected, value)
+        parts[name] = number
+    clock = [parts.get(name, 0) for name in ("hour", "minute", "second")]
+    seconds = (clock[0] * 60 + clock[1]) * 60 + clock[2]
+    nanos = seconds * _SECOND + parts.get("nanos", 0)
+    if nanos > _DAY:
+        raise _MismatchError(expected, value)
+    days: int | None = None
+    if "year" in parts:
+        year, month, day = parts["year"], parts["month"], parts["day"]
+        try:
+            days = _days(year, month, day)
+        except ValueError:
+            sign = "-" if year < 0 else ""
+            text = f"{sign}{abs(year):04d}-{month:02d}-{day:02d}"
+            return text if kind == "Date" else f"{text} {_moment_text(None, nanos)}"
+        if kind == "Date":
+            return _day_text(days)
+    if "offsetSeconds" in parts:
+        return _zoned_text(days, nanos, parts["offsetSeconds"])
+    return _moment_text(days, nanos)
 
 
 # ------------------------------------------------------------------------- nested
@@ -922,6 +1194,12 @@ _LEAVES: Final[dict[str, Convert]] = {
     "IsoTimestamp": partial(iso_text, "timestamp"),
     "ZonedTime": partial(iso_text, "zoned time"),
     "ZonedTimestamp": partial(iso_text, "zoned timestamp"),
+    "hex": _hex_bytes,
+    "base64": _bytes,
+    "base64_url_safe": _base64_url_bytes,
+    **{
+        f"Structured{kind}": partial(structured_text, kind) for kind in STRUCTURED_PARTS
+    },
 }
 """By the base of its type, how a value is read; all others are texts as they came."""
 

@@ -15,18 +15,28 @@ What the kinds of message are:
 - ``message``: `op` ``m`` of PostgreSQL, what ``pg_logical_emit_message`` wrote.
 - ``transaction``: BEGIN or END of the transaction topic.
 - ``heartbeat``: the connector lives.
+- ``notification``: what a connector did, in the topic of its notifications.
+- ``signal``: what somebody asked a connector for, in the topic of its signals.
 - ``invalid``: none of these, with the reason.
+
+The key of a message is that of the row's table. Its columns that the row leaves out
+become columns of the row. What can not be read (a text of the string converter, a bare
+number) does not make a readable change invalid: its columns are those that the text names
+beyond doubt, else those that the topic declares, else none, and `error` tells that.
 """
 
+import contextlib
+import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
+from changefold.connect_types import UNTYPED
 from changefold.connect_values import (
-    UNAVAILABLE,
     RowShape,
+    RowTexts,
     row_shape,
     undeclared,
 )
@@ -38,7 +48,13 @@ from changefold.debezium_positions import (
     optional_text,
     read_position,
 )
-from changefold.declared_types import declared_shape, read_types, table_name
+from changefold.declared_types import (
+    declared_shape,
+    has_bytes_as_text,
+    read_options,
+    read_types,
+    table_name,
+)
 from changefold.errors import CdcDecodeError
 from changefold.strict_json import (
     Json,
@@ -52,7 +68,13 @@ from changefold.strict_json import (
     wrong_type,
 )
 
-__all__ = ["DebeziumMessage", "EventKind", "decode_debezium", "read_debezium"]
+__all__ = [
+    "ROUTER_FIELD",
+    "DebeziumMessage",
+    "EventKind",
+    "decode_debezium",
+    "read_debezium",
+]
 
 EventKind = Literal[
     "row",
@@ -63,18 +85,24 @@ EventKind = Literal[
     "message",
     "transaction",
     "heartbeat",
+    "notification",
+    "signal",
     "invalid",
 ]
 
 _KEY: Final = "$key"
 """Where an error lies that is in the key, not in the value."""
 
+ROUTER_FIELD: Final = "__dbz__physicalTableIdentifier"
+"""What the transform `ByLogicalTableRouter` adds to keys; no column of the table."""
+
 
 class DebeziumMessage(msgspec.Struct):
     """One message of Debezium, its rows JSON objects of column and text or null.
 
     Attributes:
-        event_kind: What the message is, see the module; ``invalid`` with an `error`.
+        event_kind: What the message is, see the module. Without an `error` it is never
+            ``invalid``.
         event_type: ``BEGIN`` or ``END`` of a transaction; what a DDL did to the table:
             ``CREATE``, ``ALTER``, ``DROP``; null if it does not say.
         connector: ``source.connector``: ``sqlserver``, ``postgresql``, ``TiCDC``.
@@ -83,8 +111,8 @@ class DebeziumMessage(msgspec.Struct):
         source_schema: ``source.schema``; null where the source has none.
         source_table: ``source.table``; ``""`` in a DDL without a table.
         op: ``c``, ``u``, ``d``, ``r``, ``t`` or ``m``.
-        key: The message's key; null where it is empty.
-        primary_key: JSON array of the names in the key; null without a key.
+        key: The columns of the table's key; null where there is none.
+        primary_key: JSON array of their names; null without a key.
         before: The row before; of a delete or, in PostgreSQL, of an update, it may be
             the key and nulls. Columns that are unavailable are left out.
         after: The row after, or as it was read. So too.
@@ -120,8 +148,10 @@ class DebeziumMessage(msgspec.Struct):
         table_changes: JSON text of ``tableChanges`` of a DDL.
         logical_message: JSON object of ``prefix``, ``content`` (as it came: base64, or
             what ``binary.handling.mode`` says) and ``transactional``.
-        error: Why the message is invalid. The other fields then hold what could be
-            read. A path that begins with ``$key`` is in the key.
+        error: Why the message is invalid; the other fields then hold what could be
+            read. Of a row, what is wrong with its key, with a path that begins with
+            ``$key``, or ``contradicted_type``: a value is not of its declared type. It is
+            there as it came, and `column_types` says ``connect.untyped`` of its column.
     """
 
     event_kind: EventKind = "invalid"
@@ -166,8 +196,7 @@ def decode_debezium(
     key: bytes | None,
     value: bytes | None,
     types: str | None = None,
-    *,
-    placeholder: str = UNAVAILABLE,
+    options: str | None = None,
 ) -> DebeziumMessage:
     """Decode one message.
 
@@ -175,7 +204,7 @@ def decode_debezium(
         key: The key of the Kafka record.
         value: Its value.
         types: As in `read_debezium`.
-        placeholder: As in `read_debezium`.
+        options: As in `read_debezium`.
 
     Returns:
         The message; never one of kind ``invalid``.
@@ -184,8 +213,8 @@ def decode_debezium(
         CdcDecodeError: If the message is not what Debezium documents.
         ValueError: As in `read_debezium`.
     """
-    message = read_debezium(key, value, types, placeholder=placeholder)
-    if message.error is not None:
+    message = read_debezium(key, value, types, options)
+    if message.error is not None and message.event_kind == "invalid":
         raise message.error
     return message
 
@@ -194,8 +223,7 @@ def read_debezium(
     key: bytes | None,
     value: bytes | None,
     types: str | None = None,
-    *,
-    placeholder: str = UNAVAILABLE,
+    options: str | None = None,
 ) -> DebeziumMessage:
     """Decode one message, whatever it is.
 
@@ -204,23 +232,32 @@ def read_debezium(
         value: Its value.
         types: The types of the columns of all tables, for messages that do not say,
             see `declared_types`. A column that is missing there stays as it came.
-        placeholder: What the connector sends for a value that it does not have, its
-            option ``unavailable.value.placeholder``.
+        options: What the topic declares beside them, see `declared_types.Options`.
 
     Returns:
         The message; of kind ``invalid``, with its error, if it is not what Debezium
         documents.
 
     Raises:
-        ValueError: If the declared types are wrong, whatever the message.
+        ValueError: If the declared types or options are wrong, whatever the message.
     """
     read_types(types)
+    declared = _Declared(types, *read_options(options))
     message = DebeziumMessage()
     try:
-        message.event_kind = _read(message, key, value, types, placeholder)
+        message.event_kind = _read(message, key, value, declared)
     except CdcDecodeError as error:
         message.error = error
     return message
+
+
+class _Declared(NamedTuple):
+    """What a topic declares: types, and the fields of `declared_types.Options`."""
+
+    types: str | None
+    placeholder: str
+    keys: Mapping[str, tuple[str, ...]]
+    is_compacted: bool
 
 
 _encode: Final = msgspec.json.Encoder().encode
@@ -323,22 +360,60 @@ _MAX_CACHED: Final = 256 * 1024
 """Longer schemas are parsed each time, so that the caches stay small."""
 
 
-def key_schema(text: bytes, placeholder: str) -> RowShape:
-    """Return the shape of a key."""
+def key_schema(
+    text: bytes,
+    placeholder: str,
+    connector: str | None = None,
+    types: str | None = None,
+    table: str = "",
+) -> RowShape:
+    """Return the shape of a key.
+
+    Args:
+        text: Its schema.
+        placeholder: As in `connect_values.row_shape`.
+        connector: Likewise.
+        types: As in `value_schema`.
+        table: Likewise.
+    """
+    read = _cached_key_schema
     if len(text) > _MAX_CACHED:
-        return _cached_key_schema.__wrapped__(text, placeholder)
-    return _cached_key_schema(text, placeholder)
+        return read.__wrapped__(text, placeholder, connector, types, table)
+    return read(text, placeholder, connector, types, table)
 
 
-def value_schema(text: bytes, placeholder: str) -> dict[str, RowShape]:
-    """Return the shapes of the rows of a value, ``before`` and ``after``."""
+class ValueSchema(NamedTuple):
+    """What the schema of a value says.
+
+    Attributes:
+        rows: The shapes of its rows, ``before`` and ``after``.
+        connector: Name of the connector, by the schema of ``source``.
+    """
+
+    rows: Mapping[str, RowShape]
+    connector: str | None
+
+
+def value_schema(
+    text: bytes, placeholder: str, types: str | None = None, table: str = ""
+) -> ValueSchema:
+    """Return the shapes of the rows of a value, and its connector.
+
+    Args:
+        text: The schema.
+        placeholder: As in `connect_values.row_shape`.
+        types: The declared types, for a table of which `has_bytes_as_text`.
+        table: Its name.
+    """
     if len(text) > _MAX_CACHED:
-        return _cached_value_schema.__wrapped__(text, placeholder)
-    return _cached_value_schema(text, placeholder)
+        return _cached_value_schema.__wrapped__(text, placeholder, types, table)
+    return _cached_value_schema(text, placeholder, types, table)
 
 
 @lru_cache(maxsize=1024)
-def _cached_key_schema(text: bytes, placeholder: str) -> RowShape:
+def _cached_key_schema(
+    text: bytes, placeholder: str, connector: str | None, types: str | None, table: str
+) -> RowShape:
     schema = _parse_at(text, f"{_KEY}.schema")
     type_ = read_string(schema, "type", f"{_KEY}.schema")
     if type_ != "struct":
@@ -347,23 +422,48 @@ def _cached_key_schema(text: bytes, placeholder: str) -> RowShape:
             f"{_KEY}.schema.type",
             f"Expected `struct`, got `{shorten(type_)}`",
         )
-    return row_shape(schema.get("fields"), f"{_KEY}.schema.fields", placeholder)
+    return row_shape(
+        schema.get("fields"),
+        f"{_KEY}.schema.fields",
+        placeholder,
+        connector=connector,
+        declared=read_types(types).get(table),
+    )
 
 
 @lru_cache(maxsize=1024)
-def _cached_value_schema(text: bytes, placeholder: str) -> dict[str, RowShape]:
+def _cached_value_schema(
+    text: bytes, placeholder: str, types: str | None, table: str
+) -> ValueSchema:
     fields = _parse_at(text, "$.schema").get("fields")
     if not isinstance(fields, list):
         raise wrong_type("array", fields, "$.schema.fields")
-    shapes: dict[str, RowShape] = {}
+    rows: dict[str, tuple[Json, str]] = {}
+    connector = None
     for index, field in enumerate(fields):
         path = f"$.schema.fields[{index}]"
         if not isinstance(field, dict):
             raise wrong_type("object", field, path)
         name = field.get("field")
         if isinstance(name, str) and name in {"before", "after"}:
-            shapes[name] = row_shape(field.get("fields"), f"{path}.fields", placeholder)
-    return shapes
+            rows[name] = field, f"{path}.fields"
+        elif name == "source":
+            found = _SOURCE_NAME.fullmatch(str(field.get("name")))
+            connector = found[1] if found else None
+    shapes = {
+        name: row_shape(
+            field.get("fields"),
+            path,
+            placeholder,
+            connector=connector,
+            declared=read_types(types).get(table),
+        )
+        for name, (field, path) in rows.items()
+    }
+    return ValueSchema(shapes, connector)
+
+
+_SOURCE_NAME: Final = re.compile(r"io\.debezium\.connector\.([a-z0-9]+)\.Source")
 
 
 def _parse_at(text: bytes, path: str) -> Json:
@@ -386,20 +486,17 @@ def _read(
     message: DebeziumMessage,
     key: bytes | None,
     value: bytes | None,
-    types: str | None,
-    placeholder: str,
+    declared: _Declared,
 ) -> EventKind:
     """Fill ``message`` field by field, so that an error leaves what was read."""
     if value is None:
-        _read_tombstone(message, key, placeholder)
-        return "tombstone"
+        return _read_tombstone(message, key, declared)
     part = _read_part(require_value(value), "$")
     payload = part.payload
     if payload is None:
         if part.schema is None:
             # What old converters made of a null value.
-            _read_tombstone(message, key, placeholder)
-            return "tombstone"
+            return _read_tombstone(message, key, declared)
         raise CdcDecodeError(
             "missing_payload", part.path, "Expected a payload, got `null`"
         )
@@ -408,81 +505,230 @@ def _read(
     if "op" in payload or (
         "source" in payload and payload.keys() & {"before", "after"}
     ):
-        return _read_envelope(message, key, part, types, placeholder)
-    # The keys of these have no meaning here, but are kept.
-    _read_key(message, key, undeclared(placeholder), placeholder)
+        return _read_envelope(message, key, part, declared)
+    _keep_key(message, key, declared)
+    return _read_control(message, payload, part.path)
+
+
+def _read_control(message: DebeziumMessage, payload: Json, path: str) -> EventKind:
+    """Read a message that is no change."""
     if "source" in payload and payload.keys() & {"ddl", "tableChanges"}:
-        return _read_ddl(message, payload, part.path)
+        return _read_ddl(message, payload, path)
     if "status" in payload and "event_count" in payload:
-        message.event_type = read_string(payload, "status", part.path)
-        message.transaction_id = read_string(payload, "id", part.path)
-        message.ts_ms = optional_int(payload, "ts_ms", part.path)
+        message.event_type = read_string(payload, "status", path)
+        message.transaction_id = read_string(payload, "id", path)
+        message.ts_ms = optional_int(payload, "ts_ms", path)
         return "transaction"
     if "ts_ms" in payload and payload.keys() <= {"ts_ms", "ts_us", "ts_ns"}:
-        message.ts_ms = optional_int(payload, "ts_ms", part.path)
+        message.ts_ms = optional_int(payload, "ts_ms", path)
         return "heartbeat"
+    if _is_notification(payload):
+        message.event_type = read_string(payload, "type", path)
+        message.ts_ms = optional_int(payload, "timestamp", path)
+        return "notification"
+    if _is_signal(payload):
+        message.event_type = read_string(payload, "type", path)
+        return "signal"
     names = ", ".join(shorten(name) for name in list(payload)[:5])
     raise CdcDecodeError(
         "no_envelope",
-        part.path,
+        path,
         "Expected a change event with `op` and `source`, got an object of "
         f"`{shorten(names)}`: a row by itself has no order, so the connector must run "
         "without a transform that unwraps it",
     )
 
 
+_NOTIFICATION: Final = {"id", "aggregate_type", "type", "additional_data", "timestamp"}
+_SIGNALS: Final = frozenset(
+    {
+        *("execute-snapshot", "stop-snapshot", "pause-snapshot", "resume-snapshot"),
+        *("snapshot-window-open", "snapshot-window-close"),
+        *("log", "schema-changes", "set-binlog-position"),
+    }
+)
+"""The actions of Debezium's signals. Source: the names of its `SignalAction` classes."""
+
+
+def _is_notification(payload: Json) -> bool:
+    """Tell a notification of Debezium from a row with columns of such names."""
+    return (
+        {"id", "aggregate_type", "type"} <= payload.keys() <= _NOTIFICATION
+        and payload.keys() & {"additional_data", "timestamp"} != set()
+        and isinstance(payload.get("additional_data") or {}, dict)
+        and isinstance(payload["type"], str)
+    )
+
+
+def _is_signal(payload: Json) -> bool:
+    """Tell a signal to Debezium from a row with columns of such names."""
+    return (
+        {"type", "data"} <= payload.keys() <= {"id", "type", "data"}
+        and isinstance(payload["type"], str)
+        and payload["type"] in _SIGNALS
+        and isinstance(payload["data"] or {}, dict)
+    )
+
+
+# ----------------------------------------------------------------------------- keys
+
+
+class _Key(NamedTuple):
+    """A key that was read.
+
+    Attributes:
+        texts: Of its columns.
+        column_types: Of these.
+    """
+
+    texts: Mapping[str, str | None]
+    column_types: Mapping[str, str]
+
+
 def _read_tombstone(
-    message: DebeziumMessage, key: bytes | None, placeholder: str
-) -> None:
-    _read_key(message, key, undeclared(placeholder), placeholder)
-    if message.key is None:
+    message: DebeziumMessage, key: bytes | None, declared: _Declared
+) -> EventKind:
+    try:
+        found = _read_key(key, undeclared(declared.placeholder), declared)
+    except CdcDecodeError:
+        if declared.is_compacted:
+            raise
+        # The delete came before it.
+        return "tombstone"
+    if found is None:
         raise CdcDecodeError(
             "null_tombstone_key", _KEY, "Expected the key of a deleted row, got `null`"
         )
+    _take_key(message, found)
+    return "tombstone"
+
+
+def _keep_key(message: DebeziumMessage, key: bytes | None, declared: _Declared) -> None:
+    """Take the key of a message to whose meaning it adds nothing, if it can be read."""
+    with contextlib.suppress(CdcDecodeError):
+        _take_key(message, _read_key(key, undeclared(declared.placeholder), declared))
+
+
+def _take_key(message: DebeziumMessage, key: _Key | None) -> None:
+    if key is not None:
+        message.key = _json(key.texts)
+        message.primary_key = _json(list(key.texts))
 
 
 def _read_key(
-    message: DebeziumMessage,
     key: bytes | None,
     shape: RowShape,
-    placeholder: str,
-) -> None:
-    """Read the key of the record.
+    declared: _Declared,
+    connector: str | None = None,
+    table: str = "",
+) -> _Key | None:
+    """Read the key of a record.
 
     Args:
-        message: Gets it.
         key: The key.
         shape: Of the row, for a key without a schema.
-        placeholder: As in `read_debezium`.
+        declared: What the topic declares.
+        connector: As in `connect_values.row_shape`.
+        table: Name of the table where its bytes come as texts, else empty.
+
+    Returns:
+        The key; none if it has no column, as TiCDC's of a table without one.
+
+    Raises:
+        CdcDecodeError: If it can not be read.
     """
     if key is None:
-        return
+        return None
     try:
         part = _read_part(require_value(key), _KEY)
     except CdcDecodeError as error:
         path = _KEY + error.path.removeprefix(_KEY).removeprefix("$")
         raise CdcDecodeError(error.error_class, path, error.message) from None
     if part.payload is None:
-        return
+        return None
+    placeholder = declared.placeholder
     if part.schema is not None:
-        texts, _ = key_schema(part.schema, placeholder).texts(part.payload, part.path)
+        types = declared.types if table else None
+        of_key = key_schema(part.schema, placeholder, connector, types, table)
+        row = of_key.texts(part.payload, part.path)
     else:
         # It has some of the columns.
-        some = shape._replace(other=undeclared(placeholder).other)
-        texts, _ = some.texts(part.payload, part.path)
+        of_key = shape._replace(other=undeclared(placeholder).other)
+        row = of_key.texts(part.payload, part.path)
+        if shape.other is None and row.contradicted:
+            # What the schema of the value says, was not declared.
+            raise next(iter(row.contradicted.values()))
+    texts = {name: text for name, text in row.texts.items() if name != ROUTER_FIELD}
     if not texts:
-        # TiCDC's key of a table that has none, and of a watermark.
-        return
-    message.key = _json(texts)
-    message.primary_key = _json(list(texts))
+        return None
+    return _Key(texts, msgspec.json.decode(of_key.types_of(texts, is_whole=True)))
+
+
+def _key_of_text(
+    key: bytes, payload: Mapping[str, object], texts: Mapping[str, str | None]
+) -> dict[str, str] | None:
+    """Return the columns that a text such as ``Struct{id=7}`` names beyond doubt.
+
+    So `toString` of a struct of Kafka Connect writes a key, in the order of its fields,
+    and the string converter sends it. Any of it might be part of a value: what counts is
+    that it can be read in one way only, as columns of the row and their values.
+
+    Args:
+        key: The key.
+        payload: The row, as it came.
+        texts: Its texts.
+    """
+    try:
+        text = key.decode()
+    except UnicodeDecodeError:
+        return None
+    if not text.startswith("Struct{") or not text.endswith("}"):
+        return None
+    whole = text.removeprefix("Struct{").removesuffix("}")
+    parts = [
+        (f"{name}={form}", name)
+        for name in texts
+        for form in {texts[name], _java_text(payload.get(name))}
+        if form is not None
+    ]
+    found = _ways_to_read(whole, parts, limit=2)
+    if len(found) != 1:
+        return None
+    names = found[0]
+    return {name: str(texts[name]) for name in names}
+
+
+def _java_text(value: object) -> str | None:
+    """Return what `toString` of a value writes, where that is told by its JSON."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, str) else None
+
+
+def _ways_to_read(
+    whole: str, parts: Iterable[tuple[str, str]], limit: int
+) -> list[tuple[str, ...]]:
+    """Return lists of columns whose parts, joined by commas, are a text."""
+    found: set[tuple[str, ...]] = set()
+    waiting: list[tuple[int, tuple[str, ...]]] = [(0, ())]
+    while waiting and len(found) < limit:
+        start, names = waiting.pop()
+        for part, name in parts:
+            if name in names or not whole.startswith(part, start):
+                continue
+            end = start + len(part)
+            if end == len(whole):
+                found.add((*names, name))
+            elif whole[end] == ",":
+                waiting.append((end + 1, (*names, name)))
+    return list(found)
 
 
 def _read_envelope(
     message: DebeziumMessage,
     key: bytes | None,
     part: _Part,
-    types: str | None,
-    placeholder: str,
+    declared: _Declared,
 ) -> EventKind:
     payload, path = part.payload, part.path
     source = read_source(message, payload, path)
@@ -507,16 +753,121 @@ def _read_envelope(
         message.source_database = message.source_table = ""
         return "watermark"
     if op == "m":
-        _read_key(message, key, undeclared(placeholder), placeholder)
+        _keep_key(message, key, declared)
         message.logical_message = _logical_message(payload, path)
         return "message"
     if not message.source_table:
         raise missing("str", f"{path}.source.table", source, "table")
-    unknown = undeclared(placeholder)
-    shapes: dict[str, RowShape] = {}
+    _read_row(message, key, part, declared)
+    return "truncate" if op == "t" else "row"
+
+
+def _read_row(
+    message: DebeziumMessage, key: bytes | None, part: _Part, declared: _Declared
+) -> None:
+    """Read the rows of a change, and its key."""
+    payload, path = part.payload, part.path
+    table = table_name(
+        message.source_database, message.source_schema, message.source_table
+    )
+    shapes, of_row, connector = _shapes(message, part, declared, table)
+    after = payload.get("after")
+    row = after or payload.get("before")
+    message.column_types = column_types(
+        of_row, row if isinstance(row, dict) else (), is_whole=bool(after)
+    )
+    found: _Key | None = None
+    error: CdcDecodeError | None = None
+    has_bytes = has_bytes_as_text(declared.types, table)
+    try:
+        found = _read_key(key, of_row, declared, connector, table if has_bytes else "")
+        _check_wrapper(found, row)
+    except CdcDecodeError as unreadable:
+        if message.op == "d" and payload.get("before") is None:
+            raise
+        found, error = None, unreadable
+    rows = _read_rows(message, payload, path, shapes, has_key=found is not None)
+    image = "before" if message.op == "d" else "after"
+    if found is None and image in rows and (error or table in declared.keys):
+        found, error = _key_of_row(
+            rows[image].texts, payload[image], key, declared.keys.get(table), error
+        )
+    news: dict[str, str] = {}
+    _take_key(message, found)
+    if found is not None:
+        news = _fill_in(rows, found, of_row)
+    for each in rows.values():
+        news |= dict.fromkeys(each.contradicted, UNTYPED)
+        for contradiction in each.contradicted.values():
+            error = error or _contradiction(contradiction)
+    if news:
+        types = msgspec.json.decode(message.column_types or "{}")
+        message.column_types = _json(types | news)
+    for name, each in rows.items():
+        setattr(message, name, _json(each.texts))
+    if "after" in rows and rows["after"].unavailable:
+        message.unavailable_columns = _json(rows["after"].unavailable)
+    message.error = error
+
+
+_WRAPPER: Final = frozenset({"schema", "payload"})
+
+
+def _check_wrapper(key: _Key | None, row: object) -> None:
+    """Refuse a key that is one in a wrapper: with a schema of null, or no object.
+
+    Where the row has such columns, it is the key.
+    """
+    names = key.texts.keys() if key is not None else set()
+    columns = row.keys() if isinstance(row, dict) else set()
+    if names and names <= _WRAPPER and not names <= columns:
+        raise CdcDecodeError(
+            "schema_mismatch", _KEY, "Expected columns of a key and their schema"
+        )
+
+
+def _fill_in(
+    rows: Mapping[str, RowTexts], key: _Key, of_row: RowShape
+) -> dict[str, str]:
+    """Add the columns of a key that its rows leave out; return their types."""
+    types: dict[str, str] = {}
+    is_schema = of_row.other is None
+    for name, text in key.texts.items():
+        if is_schema and name in of_row.columns:
+            continue
+        lacking = [
+            row
+            for row in rows.values()
+            if name not in row.texts and name not in row.unavailable
+        ]
+        for row in lacking:
+            row.texts[name] = text
+        if len(lacking) == len(rows) and (rows or is_schema):
+            types[name] = key.column_types.get(name, UNTYPED)
+    return types
+
+
+def _contradiction(error: CdcDecodeError) -> CdcDecodeError:
+    return CdcDecodeError(
+        "contradicted_type",
+        error.path,
+        f"{error.message}: the type of the column was declared otherwise",
+    )
+
+
+def _shapes(
+    message: DebeziumMessage, part: _Part, declared: _Declared, table: str
+) -> tuple[Mapping[str, RowShape], RowShape, str | None]:
+    """Return the shapes of the rows before and after, of the message, and its connector."""
+    unknown = undeclared(declared.placeholder)
+    connector = message.connector
+    rows: Mapping[str, RowShape] = {}
     if part.schema is not None:
-        shapes = value_schema(part.schema, placeholder)
-        of_row = shapes.get("after") or shapes.get("before")
+        types = declared.types if has_bytes_as_text(declared.types, table) else None
+        rows, connector = value_schema(
+            part.schema, declared.placeholder, types, table if types else ""
+        )
+        of_row = rows.get("after") or rows.get("before")
         if of_row is None:
             raise CdcDecodeError(
                 "schema_mismatch",
@@ -524,26 +875,45 @@ def _read_envelope(
                 "Expected a schema with `before` and `after`, got one with neither",
             )
     else:
-        table = table_name(
-            message.source_database, message.source_schema, message.source_table
-        )
-        of_row = declared_shape(types, table, placeholder)
-        shapes = {} if of_row is None else {"before": of_row, "after": of_row}
+        of_row = declared_shape(declared.types, table, declared.placeholder, connector)
+        rows = {} if of_row is None else {"before": of_row, "after": of_row}
     message.is_typed = of_row is not None
-    of_row = of_row or unknown
-    after = payload.get("after")
-    row = after or payload.get("before")
-    message.column_types = column_types(
-        of_row, row if isinstance(row, dict) else (), is_whole=bool(after)
-    )
-    _read_key(message, key, of_row, placeholder)
-    _read_rows(
-        message,
-        payload,
-        path,
-        {name: shapes.get(name, unknown) for name in ("before", "after")},
-    )
-    return "truncate" if op == "t" else "row"
+    shapes = {name: rows.get(name, unknown) for name in ("before", "after")}
+    return shapes, of_row or unknown, connector
+
+
+def _key_of_row(
+    texts: Mapping[str, str | None],
+    payload: Mapping[str, object],
+    key: bytes | None,
+    columns: tuple[str, ...] | None,
+    error: CdcDecodeError | None,
+) -> tuple[_Key | None, CdcDecodeError | None]:
+    """Return the key that a row has where its message tells none.
+
+    Args:
+        texts: Of the row.
+        payload: The row as it came.
+        key: The message's key.
+        columns: Those of the key that was declared; ``None`` if none was.
+        error: Why the message's key could not be read.
+
+    Returns:
+        The key, none if there is none; and what is wrong.
+    """
+    if columns is None:
+        found = _key_of_text(key, payload, texts) if key else None
+        return (None, error) if found is None else (_Key(found, {}), None)
+    for name in columns:
+        if texts.get(name) is None:
+            return None, CdcDecodeError(
+                "no_declared_key",
+                _KEY,
+                f"Expected a row with `{shorten(name)}` of the declared key",
+            )
+    if not columns:
+        return None, None
+    return _Key({name: texts[name] for name in columns}, {}), None
 
 
 def column_types(
@@ -581,26 +951,26 @@ def _read_rows(
     payload: Json,
     path: str,
     shapes: Mapping[str, RowShape],
-) -> None:
+    *,
+    has_key: bool,
+) -> dict[str, RowTexts]:
+    """Return the texts of the rows before and after, of those that there are."""
     images = _IMAGES[str(message.op)]
-    rows: dict[str, str] = {}
+    rows: dict[str, RowTexts] = {}
     for name in ("before", "after"):
         row = payload.get(name)
         place = f"{path}.{name}"
         if row is None:
             if name in images and (
-                name == "after" or (message.op == "d" and message.key is None)
+                name == "after" or (message.op == "d" and not has_key)
             ):
                 raise missing("object", place, payload, name)
             continue
         if name not in images:
             raise wrong_type("null", row, place)
         # PostgreSQL's row before may be its key and nulls, whatever the columns.
-        texts, unavailable = shapes[name].texts(row, place, nulls=name == "before")
-        rows[name] = _json(texts)
-        if name == "after" and unavailable:
-            message.unavailable_columns = _json(unavailable)
-    message.before, message.after = rows.get("before"), rows.get("after")
+        rows[name] = shapes[name].texts(row, place, nulls=name == "before")
+    return rows
 
 
 def read_source(message: DebeziumMessage, payload: Json, path: str) -> Json:

@@ -140,11 +140,14 @@ class SourceBatch:
         self._read_transaction()
         self._read_positions()
 
-    def tables(self) -> tuple[list[str], Places]:
-        """Return names of tables, and which of them each message has."""
+    def tables(self) -> tuple[list[tuple[str, str | None]], Places]:
+        """Return tables and their connectors, and which of them each message has."""
         names = [
-            table_name(
-                message.source_database, message.source_schema, message.source_table
+            (
+                table_name(
+                    message.source_database, message.source_schema, message.source_table
+                ),
+                message.connector,
             )
             for message in self._messages
         ]

@@ -63,6 +63,9 @@ _FORMS: Final[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
     "has_watermarks": _BOOLEAN,
     "snapshots": ("a mapping", lambda value: isinstance(value, Mapping)),
     "types": ("a mapping", lambda value: isinstance(value, Mapping)),
+    "keys": ("a mapping", lambda value: isinstance(value, Mapping)),
+    "placeholder": _TEXT,
+    "names_ignore_case": _BOOLEAN,
     "pattern": ("the text of a regular expression", _TEXT[1]),
     "databases": ("a mapping", lambda value: isinstance(value, Mapping)),
     "filter": _TEXT,
@@ -83,7 +86,9 @@ def checked(project: Path, topics: Any, settings: Mapping[str, Any]) -> list[Top
         Of each topic: name, protocol, files (a list), kafka (the cluster's name or
         empty), is_landed (by this project), max_offsets_per_run, partitions (none beside
         kafka), time_zone, is_gapless, is_compacted, pending_holds_cut, has_watermarks,
-        snapshots, types, pattern, databases and filter.
+        snapshots, types, keys, placeholder (of values that a connector does not have),
+        names_ignore_case (whether names of tables that differ by case are one: always in
+        TiDB, in MySQL by ``lower_case_table_names``), pattern, databases and filter.
 
     Raises:
         DeclarationError: If a declaration can not be right. The sentence names the topic.
@@ -169,6 +174,11 @@ def _checked_topic(declared: Any, number: int) -> Topic:
         "has_watermarks": given.get("has_watermarks", True),
         "snapshots": given.get("snapshots", {}),
         "types": given.get("types", {}),
+        "keys": given.get("keys", {}),
+        "placeholder": given.get("placeholder", ""),
+        "names_ignore_case": given.get(
+            "names_ignore_case", given["protocol"] != "canal_json"
+        ),
         "pattern": given.get("pattern", ""),
         "databases": given.get("databases", {}),
         "filter": given.get("filter", ""),
@@ -239,6 +249,17 @@ def _check_tables(given: Topic, named: str) -> None:
                 f"{named}expected `types` to map `database.table` to columns and the text"
                 f" of their types, got `{table}: {types}`"
             )
+    for table, columns in given.get("keys", {}).items():
+        if (
+            not _is_table(table)
+            or not isinstance(columns, list)
+            or not all(isinstance(column, str) for column in columns)
+            or len(set(columns)) != len(columns)
+        ):
+            raise DeclarationError(
+                f"{named}expected `keys` to map `database.table` to a list of the columns"
+                f" of its key, got `{table}: {columns}`"
+            )
     for database, name in given.get("databases", {}).items():
         if not isinstance(database, str) or not isinstance(name, str):
             raise DeclarationError(
@@ -253,6 +274,11 @@ def _is_table(name: Any) -> bool:
 
 def _check_protocol(given: Topic, named: str) -> None:
     """Check that the protocol has what is declared."""
+    if given["protocol"] != "canal_json" and "names_ignore_case" in given:
+        raise DeclarationError(
+            f"{named}expected `names_ignore_case` of the protocol canal_json only: in"
+            " others a name is always the same, or no statement is read"
+        )
     if given["protocol"] == "debezium":
         if given.get("is_compacted") and given.get("is_gapless"):
             raise DeclarationError(
@@ -260,10 +286,11 @@ def _check_protocol(given: Topic, named: str) -> None:
                 " leaves offsets out"
             )
         return
-    if given.get("databases"):
-        raise DeclarationError(
-            f"{named}expected `databases` of the protocol debezium only"
-        )
+    for key in ("databases", "keys", "placeholder"):
+        if given.get(key):
+            raise DeclarationError(
+                f"{named}expected `{key}` of the protocol debezium only"
+            )
     if not given.get("has_watermarks", True):
         raise DeclarationError(
             f"{named}expected `has_watermarks` of the protocol debezium only: messages of"

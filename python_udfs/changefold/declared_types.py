@@ -5,22 +5,33 @@ columns with their types: ``{"shop.dbo.orders": {"placed_at": "connect.Timestamp
 type of MySQL stands for the one that the connectors for MySQL and TiCDC make of it:
 ``{"shop.orders": {"placed_at": "datetime(6)"}}``. It is configuration, not data: where it
 is wrong, nothing is decoded.
+
+Beside them stand options of a topic (`read_options`), as JSON object too: ``placeholder``,
+``keys`` and ``is_compacted``.
 """
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
-from changefold.connect_types import PREFIX, ConnectType, parse_connect_type
+from changefold.connect_types import (
+    BYTES_AS_TEXT,
+    PREFIX,
+    ConnectType,
+    parse_connect_type,
+)
 from changefold.connect_values import UNAVAILABLE, RowShape, read_columns
 from changefold.errors import CdcDecodeError
 from changefold.mysql_types import MySqlType, parse_mysql_type
 from changefold.strict_json import Json, NumberToken, shorten, strict_tokens, token_text
 
 __all__ = [
+    "Options",
     "check_types",
     "connect_type_of_mysql",
     "declared_shape",
+    "has_bytes_as_text",
+    "read_options",
     "read_types",
     "table_name",
 ]
@@ -166,14 +177,99 @@ def _refused(expected: str, found: str) -> ValueError:
     return ValueError(f"{expected}, got `{shorten(found)}`")
 
 
+class Options(NamedTuple):
+    """What a topic declares beside types.
+
+    Attributes:
+        placeholder: What the connector sends for a value that it does not have, its
+            option ``unavailable.value.placeholder``.
+        keys: By the table, as `table_name` writes it, the columns of its key: for
+            messages whose own key can not be read, or is null. None: it has no key.
+        is_compacted: Whether Kafka compacts the topic, so that a tombstone may be all
+            that is left of a delete.
+    """
+
+    placeholder: str = UNAVAILABLE
+    keys: Mapping[str, tuple[str, ...]] = {}
+    is_compacted: bool = False
+
+
+@lru_cache(maxsize=64)
+def read_options(text: str | None) -> Options:
+    """Read the options of a topic.
+
+    Args:
+        text: JSON object of the fields of `Options`, each of which may be missing;
+            ``None`` for none. A placeholder may be written as ``hex:`` and its octets.
+
+    Raises:
+        ValueError: If they are not that.
+    """
+    if text is None:
+        return Options()
+    try:
+        document = strict_tokens(text.encode())
+    except CdcDecodeError as error:
+        raise ValueError(f"The declared options are no JSON: {error}") from None
+    fields = _object(document, "Expected the declared options as object")
+    unknown = fields.keys() - set(Options._fields)
+    if unknown:
+        raise _refused("Expected the options of a topic", ", ".join(sorted(unknown)))
+    keys = _object(fields.get("keys", {}), "Expected `keys` as object of tables")
+    return Options(
+        _read_placeholder(fields.get("placeholder", UNAVAILABLE)),
+        {table: _read_key(columns, table) for table, columns in keys.items()},
+        fields.get("is_compacted") is True,
+    )
+
+
+def _read_placeholder(text: object) -> str:
+    expected = "Expected `placeholder` to be a text"
+    if not isinstance(text, str) or isinstance(text, NumberToken) or not text:
+        raise _refused(expected, token_text(text))
+    if not text.startswith("hex:"):
+        return text
+    try:
+        return bytes.fromhex(text.removeprefix("hex:")).decode()
+    except ValueError:
+        raise _refused(f"{expected} in UTF-8", text) from None
+
+
+def _read_key(columns: object, table: str) -> tuple[str, ...]:
+    expected = f"Table `{table}`: Expected the names of the columns of its key"
+    if not isinstance(columns, list):
+        raise _refused(expected, token_text(columns))
+    for name in columns:
+        if not isinstance(name, str) or isinstance(name, NumberToken):
+            raise _refused(expected, token_text(name))
+    if len(set(columns)) < len(columns):
+        raise _refused(expected, token_text(columns))
+    return tuple(columns)
+
+
 @lru_cache(maxsize=1024)
-def declared_shape(text: str | None, table: str, placeholder: str) -> RowShape | None:
+def has_bytes_as_text(text: str | None, table: str) -> bool:
+    """Tell whether bytes of a table come as texts, so that its schemas do not tell.
+
+    Args:
+        text: As in `declared_shape`.
+        table: Likewise.
+    """
+    types = read_types(text).get(table, {})
+    return any(type_.base in BYTES_AS_TEXT for type_ in types.values())
+
+
+@lru_cache(maxsize=1024)
+def declared_shape(
+    text: str | None, table: str, placeholder: str, connector: str | None = None
+) -> RowShape | None:
     """Return the shape of a table's rows; ``None`` if it was not declared.
 
     Args:
         text: The declared types, which `read_types` reads.
         table: Name of the table, of `table_name`.
         placeholder: As in `connect_values.row_shape`.
+        connector: Likewise.
     """
     types = read_types(text).get(table)
-    return None if types is None else read_columns(types, placeholder)
+    return None if types is None else read_columns(types, placeholder, connector)

@@ -35,10 +35,12 @@ def _parse_ticdc_simple_avro(value: pa.Array) -> pa.Array:
     return parse_avro_batch(value)
 
 
-def _parse_debezium(key: pa.Array, value: pa.Array, types: pa.Array) -> pa.Array:
+def _parse_debezium(
+    key: pa.Array, value: pa.Array, types: pa.Array, options: pa.Array
+) -> pa.Array:
     from changefold.arrow_debezium import parse_batch
 
-    return parse_batch(key, value, types)
+    return parse_batch(key, value, types, options)
 
 
 def _check_connect_types(types: str | None) -> str | None:

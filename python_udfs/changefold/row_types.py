@@ -19,7 +19,7 @@ def type_of_row(text: str) -> tuple[str, str | None]:
     """
     if text.startswith(PREFIX):
         connect_type = parse_connect_type(text)
-        return str(connect_type._replace(default=None)), connect_type.default
+        return str(connect_type.bare), connect_type.default
     try:
         return str(_type(text)), None
     except ValueError:

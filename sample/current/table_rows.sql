@@ -8,7 +8,8 @@ table_rows as (
         {{ sql_text('addresses') }} as source_table,
         count_if(is_current) as current_rows,
         count(*) as versions,
-        count(_cdc_conversion_failures) as conversion_failures
+        count_if({{ changefold.has_unfit_value('_cdc_conversion_failures') }})
+            as conversion_failures
     from {{ ref('scd2_shop__addresses') }}
     union all
     select
@@ -16,7 +17,8 @@ table_rows as (
         {{ sql_text('customers') }} as source_table,
         count_if(is_current) as current_rows,
         count(*) as versions,
-        count(_cdc_conversion_failures) as conversion_failures
+        count_if({{ changefold.has_unfit_value('_cdc_conversion_failures') }})
+            as conversion_failures
     from {{ ref('scd2_shop__customers') }}
     union all
     select
@@ -24,7 +26,8 @@ table_rows as (
         {{ sql_text('order_items') }} as source_table,
         count_if(is_current) as current_rows,
         count(*) as versions,
-        count(_cdc_conversion_failures) as conversion_failures
+        count_if({{ changefold.has_unfit_value('_cdc_conversion_failures') }})
+            as conversion_failures
     from {{ ref('scd2_shop__order_items') }}
     union all
     select
@@ -32,7 +35,8 @@ table_rows as (
         {{ sql_text('orders') }} as source_table,
         count_if(is_current) as current_rows,
         count(*) as versions,
-        count(_cdc_conversion_failures) as conversion_failures
+        count_if({{ changefold.has_unfit_value('_cdc_conversion_failures') }})
+            as conversion_failures
     from {{ ref('scd2_shop__orders') }}
     union all
     select
@@ -40,7 +44,8 @@ table_rows as (
         {{ sql_text('payments') }} as source_table,
         count_if(is_current) as current_rows,
         count(*) as versions,
-        count(_cdc_conversion_failures) as conversion_failures
+        count_if({{ changefold.has_unfit_value('_cdc_conversion_failures') }})
+            as conversion_failures
     from {{ ref('scd2_shop__payments') }}
     union all
     select
@@ -48,7 +53,8 @@ table_rows as (
         {{ sql_text('products') }} as source_table,
         count_if(is_current) as current_rows,
         count(*) as versions,
-        count(_cdc_conversion_failures) as conversion_failures
+        count_if({{ changefold.has_unfit_value('_cdc_conversion_failures') }})
+            as conversion_failures
     from {{ ref('scd2_shop__products') }}
 
 )

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["to_connect_text"]
 
 _MICROSECONDS: Final = re.compile(r"[+]?(-?[0-9-]+ [0-9:]{8}[.][0-9]{6})")
+_DATES: Final = frozenset({"Date", "IsoDate", "StructuredDate"})
+_INSTANTS: Final = frozenset({"ZonedTimestamp", "StructuredZonedTimestamp"})
 _SINGLE: Final = frozenset({"float", "float32"})
 _WHOLE: Final = frozenset({"int8", "int16", "int32", "int64", "uint64", "Year"})
 
@@ -82,10 +84,10 @@ def _number(value: float, type_: ConnectType) -> str:
 
 def _moment(text: str, type_: ConnectType) -> str:
     found = _MICROSECONDS.fullmatch(text)
-    if found is not None and type_.base == "ZonedTimestamp":
+    if found is not None and type_.base in _INSTANTS:
         return found[1] + "Z"
     if found is not None and type_.base == "NanoTimestamp":
         return found[1] + "000"
-    is_time = found is not None or type_.base in {"Date", "IsoDate"}
+    is_time = found is not None or type_.base in _DATES
     # Spark writes a sign before a year of five digits.
     return text.removeprefix("+") if is_time else text

@@ -1,7 +1,8 @@
 """What recorded messages of Debezium tell of their tables, without the pipeline.
 
-The decoder reads them, one by one; nothing here knows Spark or a model. A message
-without a schema is read with one that is made from the types of its table's columns.
+The decoder reads them, one by one, each by its own schema; nothing here knows Spark or a
+model. A message without a schema is read by the types of its table's columns, and a value
+that is not of its column's type is the text that came.
 """
 
 from __future__ import annotations
@@ -13,11 +14,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from changefold.connect_types import (
-    connect_schema,
-    connect_type_text,
-    parse_connect_type,
-)
+from changefold.connect_types import connect_type_text, parse_connect_type
 from changefold.connect_values import UNAVAILABLE, row_shape
 from changefold.debezium import DebeziumMessage, decode_debezium
 from changefold_tools.oracle_text import Kind, kind_of
@@ -122,6 +119,9 @@ def read_events(
     Raises:
         CdcDecodeError: If a message is not what Debezium documents.
     """
+    declared = json.dumps(
+        {".".join(name): table.types for name, table in (tables or {}).items()}
+    )
     for arrival, record in enumerate(records):
         key, value = record["key"], record["value"]
         document = None if value is None else json.loads(value)
@@ -135,11 +135,10 @@ def read_events(
         schemas: Mapping[str, Schema] = {}
         if not is_bare and document.get("schema"):
             schemas = _schemas_of_row(document["schema"])
-        elif table in (tables or {}):
-            known = (tables or {})[table].schemas
-            key, value = _with_schemas(key, value, payload, known)
         message = decode_debezium(
-            None if key is None else str(key).encode(), str(value).encode()
+            None if key is None else str(key).encode(),
+            str(value).encode(),
+            declared,
         )
         # A delete and an insert of TiCDC may have one position.
         is_upsert = message.connector == "TiCDC" and message.op != "d"
@@ -152,31 +151,6 @@ def _schemas_of_row(envelope: Schema) -> dict[str, Schema]:
         if part["field"] in {"before", "after"}:
             return {column["field"]: column for column in part["fields"]}
     return {}
-
-
-def _with_schemas(
-    key: str | None, value: str, payload: Schema, known: Mapping[str, Schema]
-) -> tuple[str | None, str]:
-    """Return a key and a value with the schemas that they came without."""
-    rows = [
-        {"type": "struct", "optional": True, "field": part}
-        | {"fields": _fields(payload.get(part) or {}, known)}
-        for part in ("before", "after")
-    ]
-    schema = json.dumps({"type": "struct", "fields": rows})
-    wrapped = f'{{"schema":{schema},"payload":{value}}}'
-    if key is None:
-        return None, wrapped
-    parts = {"type": "struct", "fields": _fields(json.loads(key) or {}, known)}
-    return f'{{"schema":{json.dumps(parts)},"payload":{key}}}', wrapped
-
-
-def _fields(row: Mapping[str, object], known: Mapping[str, Schema]) -> list[Schema]:
-    return [
-        connect_schema(parse_connect_type(connect_type_text(known[name])))
-        | {"field": name, "optional": True}
-        for name in row
-    ]
 
 
 def recorded_tables(events: Iterable[Event]) -> dict[TableName, RecordedTable]:
@@ -247,8 +221,7 @@ def connect_text(value: object, schema: Schema | None) -> str | None:
     if value is None or schema is None:
         return None if value is None else str(value)
     shape = row_shape([schema | {"field": "value", "optional": True}], "$", UNAVAILABLE)
-    texts, _ = shape.texts({"value": value}, "$")
-    return texts.get("value")
+    return shape.texts({"value": value}, "$").texts.get("value")
 
 
 def declared_connector(path: Path, lines: Iterable[str]) -> dict[str, Any]:

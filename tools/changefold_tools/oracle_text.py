@@ -8,7 +8,7 @@ in which equal values have equal texts, and two values that differ have two:
 | --- | --- |
 | numbers | ``-12.5``: no zeros that say nothing, no exponent |
 | single and double precision | the shortest text of the number of that width |
-| dates, times | as ours, the fraction without trailing zeros; instants with a ``Z`` |
+| dates, times | as ours, the fraction without trailing zeros; instants with a ``Z``, or with their offset |
 | bytes | ``0x00ff`` |
 | Bits | the number as binary digits, as many as declared |
 | Json, hstore | its values, keys sorted |
@@ -32,6 +32,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
+
+from changefold.connect_types import BYTES_AS_TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,10 +59,15 @@ _NUMBERS: Final = frozenset(
     {"int8", "int16", "int32", "int64", "uint64", "Year"}
     | {"Decimal", "VariableScaleDecimal"}
 )
-_TIMES: Final = frozenset({"Time", "MicroTime", "NanoTime", "IsoTime"})
+_TIMES: Final = frozenset(
+    {"Time", "MicroTime", "NanoTime", "IsoTime", "StructuredTime"}
+)
 _TIMESTAMPS: Final = frozenset(
     {"Timestamp", "MicroTimestamp", "NanoTimestamp", "IsoTimestamp"}
+    | {"StructuredTimestamp"}
 )
+_INSTANTS: Final = frozenset({"ZonedTimestamp", "StructuredZonedTimestamp"})
+_BYTES: Final = frozenset({"bytes"}) | BYTES_AS_TEXT
 _SHAPES: Final = frozenset({"Point", "Geometry", "Geography"})
 _INTERVALS: Final = frozenset({"MicroDuration", "Interval"})
 
@@ -191,13 +198,20 @@ def _instant(text: str) -> str:
     """Return an instant that was printed in UTC, with or without saying so."""
     if "infinity" in text:
         return text
-    bare = re.sub(r"(Z|\+00(:?00)?)$", "", text).replace("T", " ")
-    return _short_fraction(bare) + "Z"
+    bare = re.sub(r" ?(Z|\+00(:?00)?)$", "", text).replace("T", " ")
+    head, offset = _without_offset(bare)
+    return _short_fraction(head.rstrip()) + (offset or "Z")
 
 
 def _our_instant(text: str) -> str:
-    head, has_zone, rest = text.rpartition("Z")
-    return _short_fraction(head) + "Z" if has_zone and not rest else text
+    head, offset = _without_offset(text.removesuffix("Z"))
+    has_zone = bool(offset) or text.endswith("Z")
+    return _short_fraction(head) + (offset or "Z") if has_zone else text
+
+
+def _without_offset(text: str) -> tuple[str, str]:
+    found = re.search(r"[+-][0-9]{2}:[0-9]{2}$", text)
+    return (text, "") if found is None else (text[: found.start()], found[0])
 
 
 # -------------------------------------------------------------------------- bytes
@@ -385,7 +399,7 @@ def _our_shape(text: str) -> str:
 # -------------------------------------------------------------------------- kinds
 
 _BOTH: Final[dict[str, Callable[[str], str]]] = {
-    "ZonedTime": _zoned_time,
+    **dict.fromkeys(("ZonedTime", "StructuredZonedTime"), _zoned_time),
     **dict.fromkeys(("float", "float32"), _single),
     **dict.fromkeys(("double", "float64"), _double),
     **dict.fromkeys(_TIMES | _TIMESTAMPS, _short_fraction),
@@ -398,8 +412,8 @@ _ORACLE: Final[dict[str, Callable[[str], str]]] = {
     **dict.fromkeys(_SHAPES, _oracle_shape),
     **dict.fromkeys(("Json", "map"), _json_or_hstore),
     "boolean": _BOOLEANS.__getitem__,
-    "ZonedTimestamp": _instant,
-    "bytes": _oracle_bytes,
+    **dict.fromkeys(_INSTANTS, _instant),
+    **dict.fromkeys(_BYTES, _oracle_bytes),
 }
 """By the base of a kind, what reads a database's text; all others stay."""
 
@@ -408,7 +422,7 @@ _OURS: Final[dict[str, Callable[[str], str]]] = {
     **dict.fromkeys(_NUMBERS, _number),
     **dict.fromkeys(_SHAPES, _our_shape),
     **dict.fromkeys(("Json", "map"), _json),
-    "ZonedTimestamp": _our_instant,
+    **dict.fromkeys(_INSTANTS, _our_instant),
 }
 
 
@@ -422,7 +436,7 @@ def _oracle(kind: Kind, text: str) -> str:
 
 
 def _ours(kind: Kind, text: str) -> str:
-    if kind.base == "bytes":
+    if kind.base in _BYTES:
         return _our_bytes(kind, text)
     if kind.base == "Bits":
         return _our_bits(kind, text)

@@ -38,8 +38,11 @@ HEADER: Final = (
 COPY_KEY: Final = ["_cdc_row_hash", "_cdc_copy"]
 """What identifies a row of such a table."""
 
-_FINE_TIMES: Final = {"IsoTimestamp", "NanoTimestamp", "ZonedTimestamp"}
-"""Types of Kafka Connect that may have more digits than Spark's timestamps."""
+_FINE_TIMES: Final = {
+    *("IsoTimestamp", "NanoTimestamp", "ZonedTimestamp"),
+    *("StructuredTimestamp", "StructuredZonedTimestamp"),
+}
+"""Types of Kafka Connect that may say more than Spark's timestamps: finer, an offset."""
 
 CURRENT_COLUMNS: Final = (
     "_cdc_op",
@@ -810,7 +813,8 @@ def table_rows(tables: list[TableModels]) -> dict[str, str]:
         f"        {{{{ sql_text({jinja_text(table.shape.table)}) }}}} as source_table,\n"
         "        count_if(is_current) as current_rows,\n"
         "        count(*) as versions,\n"
-        "        count(_cdc_conversion_failures) as conversion_failures,\n"
+        "        count_if({{ changefold.has_unfit_value('_cdc_conversion_failures') }})\n"
+        "            as conversion_failures,\n"
         f"        {_unknown_values(table)} as unknown_values\n"
         f"    from {{{{ ref('scd2_{table.name}') }}}}\n"
         for table in tables
@@ -846,7 +850,9 @@ def table_rows(tables: list[TableModels]) -> dict[str, str]:
                             "Every value of the source fits the type that its column "
                             "has here. One row per table with versions where one does "
                             "not: there the column is null, and its text stands in "
-                            "`_cdc_conversion_failures`. Zero dates are such values."
+                            "`_cdc_conversion_failures`. Zero dates are such values; "
+                            "times that say more than their column, which are there "
+                            "too, are none."
                         ),
                         "arguments": {"conditions": ["conversion_failures = 0"]},
                         "config": {

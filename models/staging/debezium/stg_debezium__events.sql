@@ -10,7 +10,9 @@ parsed as (
 
     select
         *,
-        {{ function('parse_debezium') }}(key, value, declared_types) as message
+        {{ function('parse_debezium') }}(
+            key, value, declared_types, declared_options
+        ) as message
     from messages
 
 ),

@@ -24,6 +24,7 @@ from changefold.declared_types import (
     read_types,
     table_name,
 )
+from changefold.strict_json import NumberToken
 
 SEED = Path(__file__).parents[3] / "seeds" / "connect_types.csv"
 DATA = "org.apache.kafka.connect.data"
@@ -37,6 +38,10 @@ def bases() -> list[str]:
 
 def schema(type_: str, name: str | None = None, **rest: Any) -> dict[str, Any]:
     return {"type": type_, **({} if name is None else {"name": name}), **rest}
+
+
+def number(digits: str) -> Any:
+    return NumberToken(digits)
 
 
 DECIMAL = schema("bytes", f"{DATA}.Decimal", parameters={"scale": "2"})
@@ -90,8 +95,57 @@ PRECISION = {"scale": "2", "connect.decimal.precision": "10"}
 def test_a_column_has_the_type_that_decides_its_texts(
     column: dict[str, Any], text: str
 ) -> None:
-    assert connect_type_text(column) == text
-    assert connect_type_text(column, "7") == f"{text} DEFAULT 7"
+    optional = column | {"optional": True}
+    assert connect_type_text(optional) == text
+    assert connect_type_text(optional, "7") == f"{text} DEFAULT 7"
+
+
+@pytest.mark.parametrize("column", [schema("string"), DECIMAL])
+def test_a_column_that_takes_no_null_says_so(column: dict[str, Any]) -> None:
+    type_ = connect_type(column)
+    for said in ({}, {"optional": False}):
+        assert connect_type_text(column | said) == f"{type_} NOT NULL"
+        assert connect_type_text(column | said, "7") == f"{type_} NOT NULL DEFAULT 7"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_now"),
+    [
+        ("connect.ZonedTimestamp DEFAULT 1970-01-01 00:00:00.000000Z", True),
+        ("connect.MicroTimestamp NOT NULL DEFAULT 1970-01-01 00:00:00.000000", True),
+        ("connect.NanoTimestamp DEFAULT 1970-01-01 00:00:00.000000000", True),
+        ("connect.Date DEFAULT 1970-01-01", True),
+        ("connect.Date DEFAULT 1970-01-02", False),
+        ("connect.Timestamp DEFAULT 1970-01-01 00:00:00.001000", False),
+        ("connect.string DEFAULT 1970-01-01", False),
+        ("connect.Timestamp", False),
+    ],
+)
+def test_the_epoch_as_default_of_a_moment_stands_for_now(
+    text: str, is_now: bool
+) -> None:
+    assert parse_connect_type(text).default_is_now is is_now
+
+
+@pytest.mark.parametrize(
+    ("text", "may_be"),
+    [
+        ("connect.int32 NOT NULL DEFAULT 0", True),
+        ("connect.double DEFAULT 0.0", True),
+        ("connect.string DEFAULT ", True),
+        ("connect.boolean DEFAULT false", True),
+        ("connect.Json DEFAULT {}", True),
+        ("connect.Uuid DEFAULT 00000000-0000-0000-0000-000000000000", True),
+        ("connect.MicroTime DEFAULT 00:00:00.000000", True),
+        ("connect.ZonedTimestamp DEFAULT 1970-01-01 00:00:00.000000Z", True),
+        ("connect.int32 DEFAULT 10", False),
+        ("connect.boolean DEFAULT true", False),
+        ("connect.string DEFAULT 1970-01-01", False),
+        ("connect.int32 NOT NULL", False),
+    ],
+)
+def test_a_default_of_nothing_may_stand_for_a_function(text: str, may_be: bool) -> None:
+    assert parse_connect_type(text).default_may_be_of_function is may_be
 
 
 @pytest.mark.parametrize(
@@ -115,15 +169,9 @@ def test_a_column_has_the_type_that_decides_its_texts(
     ],
 )
 def test_a_default_stands_behind_the_type(field: dict[str, Any], text: str) -> None:
-    written = json.loads(json.dumps(field), parse_int=number)
+    written = json.loads(json.dumps(field | {"optional": True}), parse_int=number)
     shape = row_shape([written | {"field": "a"}], "$", UNAVAILABLE)
     assert json.loads(shape.column_types) == {"a": text}
-
-
-def number(digits: str) -> Any:
-    from changefold.strict_json import NumberToken
-
-    return NumberToken(digits)
 
 
 leaves = st.tuples(
@@ -132,15 +180,24 @@ leaves = st.tuples(
     st.none() | st.integers(-(2**31), 2**31 - 1),
 ).map(lambda parts: ConnectType(*parts))
 arrays = st.recursive(
-    leaves, lambda inner: inner.map(lambda items: ConnectType("array", items=items))
+    leaves,
+    lambda inner: st.one_of(
+        inner.map(lambda items: ConnectType("array", items=items)),
+        st.tuples(inner, inner).map(
+            lambda parts: ConnectType("map", parts=(("", parts[0]), ("", parts[1])))
+        ),
+        st.dictionaries(st.text(min_size=1), inner, min_size=1).map(
+            lambda parts: ConnectType("struct", parts=tuple(parts.items()))
+        ),
+    ),
 )
 
 
-@given(arrays, st.none() | st.text())
+@given(arrays, st.none() | st.text(), st.booleans())
 def test_a_type_is_read_back_from_its_text(
-    type_: ConnectType, default: str | None
+    type_: ConnectType, default: str | None, not_null: bool
 ) -> None:
-    type_ = type_._replace(default=default)
+    type_ = type_._replace(default=default, not_null=not_null)
     assert parse_connect_type(str(type_)) == type_
 
 
@@ -297,7 +354,54 @@ def test_what_is_declared_an_object_is_one(text: str) -> None:
     shape = read_columns({"a": parse_connect_type(f"connect.{text}")}, UNAVAILABLE)
     inner = {"x": number("1.50"), "y": [None, {}, "t"]}
     wrapped = [inner] if text.startswith("array") else inner
-    texts, _ = shape.texts({"a": wrapped}, "$")
+    texts, _, _ = shape.texts({"a": wrapped}, "$")
     assert json.loads(str(texts["a"])) == wrapped
-    with pytest.raises(ValueError, match="Expected `"):
-        shape.texts({"a": "text"}, "$.after")
+    other = shape.texts({"a": "text"}, "$.after")
+    assert other.texts == {"a": "text"}
+    assert other.contradicted["a"].message.startswith("Expected `")
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "expected"),
+    [
+        ("map<connect.string,connect.Date>", {"a": number("0")}, {"a": "1970-01-01"}),
+        (
+            "map<connect.int32,connect.string>",
+            [[number("1"), "a"], [number("2"), None]],
+            [["1", "a"], ["2", None]],
+        ),
+        (
+            'struct<day: connect.Date,"o d\\"d": connect.array<connect.Decimal(,1)>>',
+            {"day": number("1"), 'o d"d': ["Dw=="]},
+            {"day": "1970-01-02", 'o d"d': ["1.5"]},
+        ),
+        (
+            "array<connect.map<connect.string,connect.MicroTime>>",
+            [{"t": number("5")}],
+            [{"t": "00:00:00.000005"}],
+        ),
+    ],
+)
+def test_what_is_within_a_map_or_a_struct_can_be_declared(
+    text: str, value: object, expected: object
+) -> None:
+    declared = json.dumps({"t": {"a": f"connect.{text}"}})
+    type_ = read_types(declared)["t"]["a"]
+    assert str(type_) == f"connect.{text}"
+    assert connect_type(connect_schema(type_)) == type_
+    texts = read_columns({"a": type_}, UNAVAILABLE).texts({"a": value}, "$").texts
+    assert json.loads(str(texts["a"])) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("map<connect.string>", "map<a: connect.string,b: connect.string>"),
+        *("struct<connect.int32>", "struct<a: connect.int32,a: connect.int32>"),
+        *("array<connect.int32,connect.int32>", "array<a: connect.int32>"),
+        *("struct<>", "map<>", "struct<a: connect.int32", "int32 NULL", "int32>"),
+    ],
+)
+def test_a_type_whose_parts_are_not_those_of_its_kind_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="Expected a type such as"):
+        parse_connect_type(f"connect.{text}")

@@ -159,6 +159,14 @@ def error_of(value: bytes | None, key: bytes | None = encode(KEY)) -> CdcDecodeE
     return caught.value
 
 
+def key_error_of(value: bytes, key: bytes) -> CdcDecodeError:
+    message = read_debezium(key, value)
+    assert (message.event_kind, message.key, message.primary_key) == ("row", None, None)
+    assert message.error is not None
+    assert decode_debezium(key, value).after == message.after
+    return message.error
+
+
 def b64(octets: bytes) -> str:
     return base64.b64encode(octets).decode()
 
@@ -181,7 +189,7 @@ def test_a_create_has_the_row_after_and_its_place() -> None:
         after=JOHN_TEXT,
         is_typed=True,
         column_types=(
-            '{"id":"connect.int32","first_name":"connect.string",'
+            '{"id":"connect.int32 NOT NULL","first_name":"connect.string NOT NULL",'
             '"email":"connect.string"}'
         ),
         change_sequence=(
@@ -294,9 +302,9 @@ def test_declared_types_type_a_message_without_a_schema() -> None:
     ]
     payload = CREATE | {"after": {"id": 1, "day": 19782, "tags": ["a"]}}
     types = {
-        "id": "connect.int32",
+        "id": "connect.int32 NOT NULL",
         "day": "connect.Date DEFAULT 2020-02-02",
-        "tags": "connect.array<connect.string>",
+        "tags": "connect.array<connect.string> NOT NULL",
     }
     with_schema = decode(wrapped(payload, fields))
     assert json.loads(str(with_schema.column_types)) == types
@@ -360,10 +368,37 @@ def test_a_key_of_a_tombstone_has_no_declared_types() -> None:
     assert decode(None, {"id": 0}, types={"id": "connect.Date"}).key == '{"id":"0"}'
 
 
-def test_a_declared_type_that_a_value_does_not_have_is_told() -> None:
-    error = read(CREATE, types={"email": "connect.int32"}).error
+def test_a_row_that_contradicts_a_declared_type_goes_on_as_it_came() -> None:
+    types = {"id": "connect.int32", "email": "connect.int32", "raw": "connect.bytes"}
+    row = JOHN | {"raw": "é!", "day": "2024-01-01"}
+    message = read(CREATE | {"after": row}, types=types)
+    assert message.event_kind == "row"
+    assert json.loads(str(message.after)) == {
+        name: str(value) for name, value in JOHN.items()
+    } | {"raw": "Ã©!", "day": "2024-01-01"}
+    assert json.loads(str(message.column_types)) == {
+        "id": "connect.int32",
+        **dict.fromkeys(("email", "raw", "first_name", "day"), "connect.untyped"),
+    }
+    error = message.error
     assert error is not None
-    assert (error.error_class, error.path) == ("schema_mismatch", "$.after.email")
+    assert (error.error_class, error.path) == ("contradicted_type", "$.after.email")
+    assert error.message == (
+        "Expected `int32`, got `john.doe@example.org`: the type of the column was "
+        "declared otherwise"
+    )
+
+
+def test_only_rows_that_contradict_a_declared_type_are_marked() -> None:
+    types = {"id": "connect.int32", "email": "connect.double"}
+    good = CREATE | {"after": {"id": 1, "email": 1.5}}
+    bad = CREATE | {"after": {"id": 1, "email": "north"}}
+    assert (read(good, types=types).error, read(bad, types=types).after) == (
+        None,
+        '{"id":"1","email":"north"}',
+    )
+    key = read(good, {"id": "x"}, types=types)
+    assert (key.event_kind, key.key) == ("row", '{"id":"x"}')
 
 
 def test_white_space_and_order_of_the_parts_change_nothing() -> None:
@@ -380,10 +415,12 @@ def test_white_space_and_order_of_the_parts_change_nothing() -> None:
 
 def test_a_key_of_columns_named_schema_and_payload_is_a_key() -> None:
     for key in ({"payload": 5}, {"schema": "a", "payload": 5}, {"schema": "a"}):
-        message = decode(CREATE, key)
+        message = decode(CREATE | {"after": JOHN | key}, key)
         assert json.loads(str(message.key)) == {
             name: str(value) for name, value in key.items()
         }
+        # A wrapper with nothing in it that is a key.
+        assert key_error_of(encode(CREATE), encode(key)).path == "$key"
 
 
 def test_a_key_without_a_schema_gets_the_types_of_the_row() -> None:
@@ -628,7 +665,7 @@ def value_text(schema: dict[str, Any], wire: str) -> str | None:
         (
             connect("string", f"{TIME}.ZonedTimestamp"),
             '"2024-01-01T01:30:00.1234567+02:00"',
-            "2023-12-31 23:30:00.123456700Z",
+            "2024-01-01 01:30:00.123456700+02:00",
         ),
         (
             connect("string", f"{TIME}.ZonedTimestamp"),
@@ -757,10 +794,10 @@ def test_an_unavailable_value_of_the_row_before_is_left_out_only() -> None:
 def test_the_placeholder_may_be_another() -> None:
     update = UPDATE | {"after": JOHN | {"email": "-"}}
     for payload in (update, wrapped(update)):
-        message = decode_debezium(None, encode(payload), placeholder="-")
+        message = decode_debezium(None, encode(payload), options='{"placeholder": "-"}')
         assert message.unavailable_columns == '["email"]'
         other = UPDATE | {"after": JOHN | {"email": UNAVAILABLE}}
-        kept = decode_debezium(None, encode(other), placeholder="-")
+        kept = decode_debezium(None, encode(other), options='{"placeholder": "-"}')
         assert kept.unavailable_columns is None
 
 
@@ -1069,12 +1106,24 @@ def test_a_tombstone_without_a_key_is_refused() -> None:
         ),
     ],
 )
-def test_a_bad_key_is_told_apart_from_a_bad_value(
+def test_a_key_that_can_not_be_read_does_not_spoil_its_row(
     key: bytes, error_class: str, error: str
 ) -> None:
-    for value in (encode(CREATE), None):
-        found = error_of(value, key)
+    for payload in (CREATE, UPDATE, DELETE):
+        found = key_error_of(encode(payload), key)
         assert (found.error_class, str(found)) == (error_class, error)
+    # Of a row that only its key could tell, nothing is known.
+    found = error_of(encode(DELETE | {"before": None}), key)
+    assert (found.error_class, str(found)) == (error_class, error)
+
+
+@pytest.mark.parametrize("key", [b"Struct{id=1}", b"5", b"\xff", b""])
+def test_a_key_that_can_not_be_read_says_nothing_of_other_messages(key: bytes) -> None:
+    for value in (None, encode({"ts_ms": 5})):
+        message = decode_debezium(key, value)
+        assert (message.key, message.error) == (None, None)
+    compacted = read_debezium(key, None, options='{"is_compacted": true}')
+    assert compacted.event_kind == "invalid"
 
 
 @pytest.mark.parametrize(
@@ -1466,7 +1515,7 @@ def test_the_schema_of_a_key_must_be_a_struct() -> None:
         (None, "Expected `str`, got `null`"),
     ):
         key = {"schema": {"type": type_, "fields": []}, "payload": KEY}
-        error = error_of(encode(wrapped(CREATE)), encode(key))
+        error = key_error_of(encode(wrapped(CREATE)), encode(key))
         assert (error.path, error.message) == ("$key.schema.type", message)
 
 

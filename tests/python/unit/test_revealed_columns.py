@@ -9,7 +9,7 @@ from row_schemas import CREATE, at, names, seen, sequence, time, types
 
 from changefold.described_schemas import SeenSchema
 from changefold.row_evidence import just_before
-from changefold.row_types import agree
+from changefold.row_types import agree, type_of_row
 from changefold.schemas import TableVersion, fold_schemas
 
 
@@ -386,3 +386,8 @@ def test_rows_that_tell_nothing_reveal_nothing() -> None:
     row = msgspec.structs.replace(seen(7), column_types={}, primary_key=None)
     (only,) = fold_schemas([at(1, "CREATE TABLE t (a INT)")], [row])
     assert names(only) == ["a"]
+
+
+def test_what_a_row_says_of_null_is_no_other_type() -> None:
+    for text in ("connect.int32", "connect.int32 NOT NULL", "connect.int32 DEFAULT 7"):
+        assert type_of_row(text)[0] == "connect.int32"
