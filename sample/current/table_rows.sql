@@ -9,7 +9,8 @@ table_rows as (
         count_if(is_current) as current_rows,
         count(*) as versions,
         count_if({{ changefold.has_unfit_value('_cdc_conversion_failures') }})
-            as conversion_failures
+            as conversion_failures,
+        cast(null as map<string, bigint>) as unknown_values
     from {{ ref('scd2_shop__addresses') }}
     union all
     select
@@ -18,7 +19,8 @@ table_rows as (
         count_if(is_current) as current_rows,
         count(*) as versions,
         count_if({{ changefold.has_unfit_value('_cdc_conversion_failures') }})
-            as conversion_failures
+            as conversion_failures,
+        cast(null as map<string, bigint>) as unknown_values
     from {{ ref('scd2_shop__customers') }}
     union all
     select
@@ -27,7 +29,8 @@ table_rows as (
         count_if(is_current) as current_rows,
         count(*) as versions,
         count_if({{ changefold.has_unfit_value('_cdc_conversion_failures') }})
-            as conversion_failures
+            as conversion_failures,
+        cast(null as map<string, bigint>) as unknown_values
     from {{ ref('scd2_shop__order_items') }}
     union all
     select
@@ -36,7 +39,8 @@ table_rows as (
         count_if(is_current) as current_rows,
         count(*) as versions,
         count_if({{ changefold.has_unfit_value('_cdc_conversion_failures') }})
-            as conversion_failures
+            as conversion_failures,
+        cast(null as map<string, bigint>) as unknown_values
     from {{ ref('scd2_shop__orders') }}
     union all
     select
@@ -45,7 +49,8 @@ table_rows as (
         count_if(is_current) as current_rows,
         count(*) as versions,
         count_if({{ changefold.has_unfit_value('_cdc_conversion_failures') }})
-            as conversion_failures
+            as conversion_failures,
+        cast(null as map<string, bigint>) as unknown_values
     from {{ ref('scd2_shop__payments') }}
     union all
     select
@@ -54,7 +59,8 @@ table_rows as (
         count_if(is_current) as current_rows,
         count(*) as versions,
         count_if({{ changefold.has_unfit_value('_cdc_conversion_failures') }})
-            as conversion_failures
+            as conversion_failures,
+        cast(null as map<string, bigint>) as unknown_values
     from {{ ref('scd2_shop__products') }}
 
 )

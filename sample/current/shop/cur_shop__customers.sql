@@ -24,7 +24,8 @@ current_rows as (
         `loyalty`,
         _cdc_op,
         _cdc_commit_ts,
-        _cdc_conversion_failures
+        _cdc_conversion_failures,
+        _cdc_unknown_columns
     from history
 
 )

@@ -19,7 +19,8 @@ current_rows as (
         `price`,
         _cdc_op,
         _cdc_commit_ts,
-        _cdc_conversion_failures
+        _cdc_conversion_failures,
+        _cdc_unknown_columns
     from history
 
 )

@@ -22,7 +22,8 @@ current_rows as (
         `flags`,
         _cdc_op,
         _cdc_commit_ts,
-        _cdc_conversion_failures
+        _cdc_conversion_failures,
+        _cdc_unknown_columns
     from history
 
 )

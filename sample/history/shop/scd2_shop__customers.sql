@@ -82,6 +82,7 @@ typed as (
 
     select
         *,
+        {{ changefold.unknown_columns() }} as unknown_columns,
         struct(
             {{ changefold.mysql_number('image.`id`', 'bigint') }} as `id`,
             {{ changefold.mysql_text('image.`name`') }} as `name`,

@@ -47,6 +47,7 @@ typed as (
 
     select
         *,
+        {{ changefold.unknown_columns() }} as unknown_columns,
         struct(
             {{ changefold.mysql_number('image.`ord`', 'decimal(20, 0)') }} as `ord`,
             {{ changefold.mysql_number('image.`line_no`', 'int') }} as `line_no`,

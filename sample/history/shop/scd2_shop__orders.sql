@@ -72,6 +72,7 @@ typed as (
 
     select
         *,
+        {{ changefold.unknown_columns() }} as unknown_columns,
         struct(
             {{ changefold.mysql_number('image.`id`', 'decimal(20, 0)') }} as `id`,
             {{ changefold.mysql_number('image.`cust`', 'bigint') }} as `cust`,

@@ -47,6 +47,7 @@ typed as (
 
     select
         *,
+        {{ changefold.unknown_columns() }} as unknown_columns,
         struct(
             {{ changefold.mysql_text('image.`pay_ref`') }} as `pay_ref`,
             {{ changefold.mysql_number('image.`ord`', 'decimal(20, 0)') }} as `ord`,

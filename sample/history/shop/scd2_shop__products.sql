@@ -81,6 +81,7 @@ typed as (
 
     select
         *,
+        {{ changefold.unknown_columns() }} as unknown_columns,
         struct(
             {{ changefold.mysql_number('image.`id`', 'int') }} as `id`,
             {{ changefold.mysql_text('image.`sku`') }} as `sku`,
