@@ -87,6 +87,68 @@ unknown_values as (
 
 ),
 
+-- A binlog whose row image is not FULL, or a changefeed that selects columns, leaves some
+-- out. The first and the last of the rows that name the same columns tell it exactly,
+-- where no statement of their millisecond is between.
+named_columns as (
+
+    select
+        kafka_topic,
+        source_database,
+        source_table,
+        explode(array(first_sequence, last_sequence)) as since_sequence,
+        transform(json_object_keys(column_types), name -> lower(name)) as named
+    from {{ ref('row_schemas') }}
+    where column_types not like '%"connect.%'
+
+),
+
+left_out as (
+
+    select
+        named_columns.kafka_topic,
+        named_columns.source_database,
+        named_columns.source_table,
+        table_schemas.table_uid,
+        named_columns.since_sequence,
+        filter(
+            table_schemas.columns,
+            described -> described.is_in_rows
+            and not array_contains(named_columns.named, lower(described.name))
+        ) as columns
+    from named_columns
+    inner join table_schemas
+        on
+            named_columns.kafka_topic = table_schemas.kafka_topic
+            and named_columns.source_database = table_schemas.source_database
+            and named_columns.source_table = table_schemas.source_table
+            and left(named_columns.since_sequence, 13)
+            > left(coalesce(table_schemas.valid_from_sequence, ''), 13)
+            and named_columns.since_sequence
+            <= coalesce(table_schemas.valid_to_sequence, '~')
+            and not table_schemas.is_dropped
+
+),
+
+partial_rows as (
+
+    select
+        kafka_topic,
+        source_database,
+        source_table,
+        table_uid,
+        min(since_sequence) as since_sequence,
+        cast(null as string) as ddl_sql,
+        concat(
+            'Rows leave out columns that the table has: ',
+            array_join(array_sort(transform(columns, described -> described.name)), ', ')
+        ) as reason
+    from left_out
+    where size(columns) > 0
+    group by all
+
+),
+
 -- By the tables that the statement itself names: its message may name none, and a
 -- statement that names none asks nothing of anyone.
 named as (
@@ -229,6 +291,8 @@ doubtful as (
     select * from unknown_effects
     union all
     select * from unknown_values
+    union all
+    select * from partial_rows
     union all
     select
         not_understood.kafka_topic,
