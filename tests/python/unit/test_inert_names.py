@@ -187,6 +187,7 @@ def test_the_summary_shows_a_table_by_its_name(
     answers = iter([[], [], [table], [message]])
     monkeypatch.setattr(summary, "run_dbt", lambda *_: None)
     monkeypatch.setattr(summary, "spark_session", lambda: None)
+    monkeypatch.setattr(summary, "_has_table", lambda *_: True)
     monkeypatch.setattr(summary, "_rows", lambda *_: next(answers))
     printed = StringIO()
     console = Console(file=printed, width=300, force_terminal=True, color_system=None)
