@@ -87,8 +87,8 @@ unknown_values as (
 
 ),
 
--- A binlog whose row image is not FULL, or a changefeed that selects columns, leaves some
--- out. The first and the last of the rows that name the same columns tell it exactly,
+-- A binlog whose row image is not FULL, or a changefeed that selects columns, leaves
+-- some out. The first and the last rows that name the same columns tell it exactly,
 -- where no statement of their millisecond is between.
 named_columns as (
 
@@ -115,7 +115,7 @@ left_out as (
             table_schemas.columns,
             described -> described.is_in_rows
             and not array_contains(named_columns.named, lower(described.name))
-        ) as columns
+        ) as missing
     from named_columns
     inner join table_schemas
         on
@@ -141,10 +141,10 @@ partial_rows as (
         cast(null as string) as ddl_sql,
         concat(
             'Rows leave out columns that the table has: ',
-            array_join(array_sort(transform(columns, described -> described.name)), ', ')
+            array_join(transform(missing, described -> described.name), ', ')
         ) as reason
     from left_out
-    where size(columns) > 0
+    where size(missing) > 0
     group by all
 
 ),

@@ -28,6 +28,10 @@ def _rows(spark: SparkSession, sql: str) -> list[Row]:
     return spark.sql(sql).collect()
 
 
+def _has_table(spark: SparkSession, schema: str, name: str) -> bool:
+    return spark.catalog.tableExists(f"`{schema}`.{name}")
+
+
 def _table(title: str) -> Table:
     return Table(
         title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0)
@@ -80,7 +84,7 @@ def print_summary(project: Path, schema: str, console: Console) -> None:
     run_dbt(["run-operation", "--quiet", "open_session"], project)
     spark = spark_session()
     if not all(
-        spark.catalog.tableExists(f"`{schema}`.{name}")
+        _has_table(spark, schema, name)
         for name in ("balance", "resolved_cuts", "quarantined_messages")
     ):
         raise ValueError(
@@ -122,7 +126,7 @@ def print_summary(project: Path, schema: str, console: Console) -> None:
         cuts.add_row(row.kafka_topic, cut, _ago(row.cut_at), behind, seen)
     console.print(cuts)
 
-    if spark.catalog.tableExists(f"`{schema}`.table_rows"):
+    if _has_table(spark, schema, "table_rows"):
         console.print(_tables(spark, schema))
     else:
         console.print(

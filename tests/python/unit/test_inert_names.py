@@ -6,7 +6,6 @@ import json
 import re
 from io import StringIO
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Final
 
 import jinja2
@@ -189,8 +188,8 @@ def test_the_summary_shows_a_table_by_its_name(
     message = Row(error_class="bad", messages=1, example=text)
     answers = iter([[], [], [table], [message]])
     monkeypatch.setattr(summary, "run_dbt", lambda *_: None)
-    spark = SimpleNamespace(catalog=SimpleNamespace(tableExists=lambda _: True))
-    monkeypatch.setattr(summary, "spark_session", lambda: spark)
+    monkeypatch.setattr(summary, "spark_session", lambda: None)
+    monkeypatch.setattr(summary, "_has_table", lambda *_: True)
     monkeypatch.setattr(summary, "_rows", lambda *_: next(answers))
     printed = StringIO()
     console = Console(file=printed, width=300, force_terminal=True, color_system=None)
