@@ -15,7 +15,7 @@ from changefold import mysql_types
 from changefold.column_types import TypeSeed, common_type
 from changefold.mysql_types import parse_mysql_type
 from changefold_tools.models import write_models
-from changefold_tools.render import TableModels, model_name
+from changefold_tools.render import TableModels, model_name, table_rows
 from changefold_tools.shapes import (
     TableShape,
     parse_type,
@@ -78,6 +78,57 @@ def test_a_column_added_later_shows_its_default_on_rows_written_before() -> None
     assert "written_sequence <= '2'" in text
     assert "{{ sql_text('7') }}" in text
     assert "when held_at > '2'" in text
+
+
+def test_a_row_from_before_an_unknown_default_names_the_column() -> None:
+    added = _column(2, "n", "int", original_default_accuracy="unknown")
+    change = {"column_id": 2, "kind": "added", "changes_text": True}
+    versions = [_version("1", [ID]), _version("2", [ID, added], image_changes=[change])]
+    text = _history(*versions)
+    assert "changefold.unknown_columns({\n            'n': [('2', none)]," in text
+    assert "image,\n            unknown_columns\n        ))) as row_hash" in text
+    table = TableModels(shape_from_versions(versions), SEED)
+    assert (
+        "count_if(array_contains(_cdc_unknown_columns"
+        in table_rows([table])["current/table_rows.sql"]
+    )
+    # A column that was there from the beginning has its value in each row.
+    assert "unknown_columns({" not in _history(_version("1", [ID, added]))
+
+
+def test_a_column_that_the_source_computes_anew_is_null_and_named() -> None:
+    column = _column(2, "s", "int", generated="stored")
+    change = {
+        "column_id": 2,
+        "kind": "retyped",
+        "changes_text": True,
+        "from_type": "int",
+        "to_type": "int",
+        "value_accuracy": "unknown",
+    }
+    text = _history(
+        _version("1", [ID, column]),
+        _version("2", [ID, column], image_changes=[change]),
+    )
+    assert "'s': [('2', none)]," in text
+    assert "written_sequence <= '2'\n" in text
+    assert "convert_mysql_value" not in text
+
+
+def test_rows_without_a_value_of_a_numbered_key_are_not_carried_into_it() -> None:
+    code, number = _column(1, "code", "int"), _column(2, "id", "int")
+    first = _version("1", [code], key_columns=["code"])
+    second = _version(
+        "2",
+        [code, number],
+        key_columns=["id"],
+        key_changed=True,
+        unknown_columns=["id"],
+    )
+    now, past = shapes_from_versions([first, second])
+    assert now.arrivals == []
+    assert "no message tells which value" in now.unknown_since["2"]
+    assert past.is_past
 
 
 def test_a_column_that_only_rows_tell_shows_its_default_too() -> None:
