@@ -29,7 +29,15 @@ def _rows(spark: SparkSession, sql: str) -> list[Row]:
 
 
 def _has_table(spark: SparkSession, schema: str, name: str) -> bool:
-    return spark.catalog.tableExists(f"`{schema}`.{name}")
+    """Tell whether there is a table or a view; Spark's `tableExists` knows no views."""
+    from pyspark.errors import AnalysisException
+
+    try:
+        return bool(spark.table(f"`{schema}`.{name}").columns)
+    except AnalysisException as error:
+        if error.getCondition() == "TABLE_OR_VIEW_NOT_FOUND":
+            return False
+        raise
 
 
 def _table(title: str) -> Table:
