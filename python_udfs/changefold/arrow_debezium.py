@@ -743,15 +743,14 @@ class _Recognised:
             return np.ones(len(messages), np.bool_)
         count = len(self._groups)
         pairs = self._group_ids[keys] * count + self._group_ids[rows]
-        pairs[(keys < 0) | (rows < 0)] = -1
-        found, ids = np.unique(pairs, return_inverse=True)
-        fits = [
-            pair < 0
-            or _names_of(self._groups[pair // count])
-            <= _names_of(self._groups[pair % count])
-            for pair in found.tolist()
-        ]
-        return np.array(fits, np.bool_)[ids]
+        pairs[(keys < 0) | (rows < 0)] = count * count
+        fits = np.zeros(count * count + 1, np.bool_)
+        fits[pairs] = True
+        for pair in np.flatnonzero(fits[:-1]).tolist():
+            of_key, of_row = self._groups[pair // count], self._groups[pair % count]
+            fits[pair] = _names_of(of_key) <= _names_of(of_row)
+        has_all: Flags = fits[pairs]
+        return has_all
 
     def _has_declared_key(self, source: SourceBatch) -> Flags:
         tables, ids = source.tables()

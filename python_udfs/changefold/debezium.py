@@ -578,11 +578,11 @@ class _Key(NamedTuple):
 
     Attributes:
         texts: Of its columns.
-        column_types: Of these.
+        shape: How it was read; none if it is of the row.
     """
 
     texts: Mapping[str, str | None]
-    column_types: Mapping[str, str]
+    shape: RowShape | None = None
 
 
 def _read_tombstone(
@@ -658,10 +658,8 @@ def _read_key(
         if shape.other is None and row.contradicted:
             # What the schema of the value says, was not declared.
             raise next(iter(row.contradicted.values()))
-    texts = {name: text for name, text in row.texts.items() if name != ROUTER_FIELD}
-    if not texts:
-        return None
-    return _Key(texts, msgspec.json.decode(of_key.types_of(texts, is_whole=True)))
+    row.texts.pop(ROUTER_FIELD, None)
+    return _Key(row.texts, of_key) if row.texts else None
 
 
 def _key_of_text(
@@ -830,8 +828,8 @@ def _fill_in(
     rows: Mapping[str, RowTexts], key: _Key, of_row: RowShape
 ) -> dict[str, str]:
     """Add the columns of a key that its rows leave out; return their types."""
-    types: dict[str, str] = {}
     is_schema = of_row.other is None
+    news: list[str] = []
     for name, text in key.texts.items():
         if is_schema and name in of_row.columns:
             continue
@@ -843,8 +841,11 @@ def _fill_in(
         for row in lacking:
             row.texts[name] = text
         if len(lacking) == len(rows) and (rows or is_schema):
-            types[name] = key.column_types.get(name, UNTYPED)
-    return types
+            news.append(name)
+    if not news or key.shape is None:
+        return {}
+    types = msgspec.json.decode(key.shape.types_of(news, is_whole=True))
+    return {name: types[name] for name in news}
 
 
 def _contradiction(error: CdcDecodeError) -> CdcDecodeError:
@@ -903,7 +904,7 @@ def _key_of_row(
     """
     if columns is None:
         found = _key_of_text(key, payload, texts) if key else None
-        return (None, error) if found is None else (_Key(found, {}), None)
+        return (None, error) if found is None else (_Key(found), None)
     for name in columns:
         if texts.get(name) is None:
             return None, CdcDecodeError(
@@ -913,7 +914,7 @@ def _key_of_row(
             )
     if not columns:
         return None, None
-    return _Key({name: texts[name] for name in columns}, {}), None
+    return _Key({name: texts[name] for name in columns}), None
 
 
 def column_types(

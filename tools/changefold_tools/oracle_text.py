@@ -320,6 +320,9 @@ def _our_array(kind: Kind, text: str) -> str:
 
 
 def _oracle_array(kind: Kind, text: str) -> str:
+    if text.startswith("["):
+        # One with bounds, `[0:1]={..}`, is no JSON.
+        return _our_array(kind, text)
     item = _innermost(kind)
     elements, rest = _read_array(text, 0)
     if rest != len(text):
