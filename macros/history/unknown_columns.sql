@@ -27,3 +27,28 @@
         cast(array() as array<string>)
     )
 {%- endmacro %}
+
+
+{#
+    How many versions of a history have no known value, by the column.
+
+    Arguments:
+        columns: names of the columns whose values may be unknown.
+
+    Returns:
+        An aggregate of type map<string, bigint> on _cdc_unknown_columns; null without
+        such a column.
+#}
+{% macro unknown_values(columns=[]) -%}
+    {%- set counts = [] -%}
+    {%- for column in columns -%}
+        {%- do counts.append(
+            sql_text(column) ~ ', count_if(array_contains(_cdc_unknown_columns, '
+            ~ sql_text(column) ~ '))'
+        ) -%}
+    {%- endfor -%}
+    {%- if not counts -%}
+        {{ return('cast(null as map<string, bigint>)') }}
+    {%- endif -%}
+    map_filter(map({{ counts | join(', ') }}), (name, versions) -> versions > 0)
+{%- endmacro %}

@@ -10,7 +10,7 @@ table_rows as (
         count(*) as versions,
         count_if({{ changefold.has_unfit_value('_cdc_conversion_failures') }})
             as conversion_failures,
-        cast(null as map<string, bigint>) as unknown_values
+        {{ changefold.unknown_values([]) }} as unknown_values
     from {{ ref('scd2_shop__addresses') }}
     union all
     select
@@ -20,7 +20,7 @@ table_rows as (
         count(*) as versions,
         count_if({{ changefold.has_unfit_value('_cdc_conversion_failures') }})
             as conversion_failures,
-        cast(null as map<string, bigint>) as unknown_values
+        {{ changefold.unknown_values([]) }} as unknown_values
     from {{ ref('scd2_shop__customers') }}
     union all
     select
@@ -30,7 +30,7 @@ table_rows as (
         count(*) as versions,
         count_if({{ changefold.has_unfit_value('_cdc_conversion_failures') }})
             as conversion_failures,
-        cast(null as map<string, bigint>) as unknown_values
+        {{ changefold.unknown_values([]) }} as unknown_values
     from {{ ref('scd2_shop__order_items') }}
     union all
     select
@@ -40,7 +40,7 @@ table_rows as (
         count(*) as versions,
         count_if({{ changefold.has_unfit_value('_cdc_conversion_failures') }})
             as conversion_failures,
-        cast(null as map<string, bigint>) as unknown_values
+        {{ changefold.unknown_values([]) }} as unknown_values
     from {{ ref('scd2_shop__orders') }}
     union all
     select
@@ -50,7 +50,7 @@ table_rows as (
         count(*) as versions,
         count_if({{ changefold.has_unfit_value('_cdc_conversion_failures') }})
             as conversion_failures,
-        cast(null as map<string, bigint>) as unknown_values
+        {{ changefold.unknown_values([]) }} as unknown_values
     from {{ ref('scd2_shop__payments') }}
     union all
     select
@@ -60,7 +60,7 @@ table_rows as (
         count(*) as versions,
         count_if({{ changefold.has_unfit_value('_cdc_conversion_failures') }})
             as conversion_failures,
-        cast(null as map<string, bigint>) as unknown_values
+        {{ changefold.unknown_values([]) }} as unknown_values
     from {{ ref('scd2_shop__products') }}
 
 )

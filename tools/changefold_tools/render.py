@@ -791,20 +791,6 @@ class TableModels:
         )
 
 
-def _unknown_values(table: TableModels) -> str:
-    """How many versions of a table have no known value, by the column."""
-    counts = ", ".join(
-        f"{{{{ sql_text({jinja_text(name)}) }}}}, count_if(array_contains("
-        f"_cdc_unknown_columns, {{{{ sql_text({jinja_text(name)}) }}}}))"
-        for name in table.unknown_moments
-    )
-    return (
-        f"map_filter(map({counts}), (name, versions) -> versions > 0)"
-        if counts
-        else "cast(null as map<string, bigint>)"
-    )
-
-
 def table_rows(tables: list[TableModels]) -> dict[str, str]:
     """Return the model that counts the rows of all generated tables, and its yml."""
     selects = [
@@ -815,7 +801,8 @@ def table_rows(tables: list[TableModels]) -> dict[str, str]:
         "        count(*) as versions,\n"
         "        count_if({{ changefold.has_unfit_value('_cdc_conversion_failures') }})\n"
         "            as conversion_failures,\n"
-        f"        {_unknown_values(table)} as unknown_values\n"
+        f"        {{{{ changefold.unknown_values({_jinja_value(tuple(table.unknown_moments))}) }}}}"
+        " as unknown_values\n"
         f"    from {{{{ ref('scd2_{table.name}') }}}}\n"
         for table in tables
     ]
