@@ -819,8 +819,11 @@ def _check_wrapper(key: _Key | None, row: object) -> None:
     names = key.texts.keys() if key is not None else set()
     columns = row.keys() if isinstance(row, dict) else set()
     if names and names <= _WRAPPER and not names <= columns:
+        found = ", ".join(sorted(names))
         raise CdcDecodeError(
-            "schema_mismatch", _KEY, "Expected columns of a key and their schema"
+            "schema_mismatch",
+            _KEY,
+            f"Expected columns of a key and their schema, got an object of `{found}`",
         )
 
 

@@ -415,7 +415,7 @@ def _faults(decoder: Decoder, message: Message, row: Row) -> Iterator[str]:
     kind, error = row["event_kind"], row["error"]
     if kind not in decoder.kinds:
         yield f"unknown event kind {kind!r}"
-    if (kind == "invalid") != (error is not None):
+    if (kind == "invalid") != (error is not None) and not _is_remark(kind, error):
         yield f"event kind {kind} with the error {error}"
     if error is not None:
         yield from _faults_of_error(message, error)
@@ -450,6 +450,15 @@ def _texts(value: object) -> Iterator[str]:
     elif isinstance(value, list):
         for each in value:
             yield from _texts(each)
+
+
+def _is_remark(kind: str, error: Row | None) -> bool:
+    """Tell whether a row says what is wrong with its key, or a declared type."""
+    return (
+        kind == "row"
+        and error is not None
+        and (error["path"].startswith("$key") or error["class"] == "contradicted_type")
+    )
 
 
 def _faults_of_error(message: Message, error: Row) -> Iterator[str]:
