@@ -147,7 +147,12 @@ def _checked_topic(declared: Any, number: int) -> Topic:
             f"var `topics`: expected topic {number} to be a mapping with `name`,"
             f" `protocol` and more, got `{declared}`"
         )
-    given = {key: value for key, value in declared.items() if value is not None}
+    # What a variable of the environment left empty is not declared.
+    given = {
+        key: value
+        for key, value in declared.items()
+        if value is not None and (value != "" or key in {"name", "protocol"})
+    }
     if "name" not in given:
         raise DeclarationError(
             f"var `topics`: topic {number} has no `name`: {declared}"

@@ -219,9 +219,9 @@ def test_the_balance_holds_with_bad_messages(outcome: Outcome) -> None:
         ),
         (
             {"protocol": "debezium", "keys": {"db.dbo.t": "id"}},
-            "expected `keys`, of the protocol debezium only, to map `database.table`",
+            "expected `keys` to map `database.table`",
         ),
-        ({"placeholder": "x"}, "expected `placeholder`, of the protocol debezium only"),
+        ({"placeholder": "x"}, "expected `placeholder` of the protocol debezium only"),
     ],
 )
 def test_a_wrong_declaration_stops_dbt_with_the_var_in_the_sentence(
