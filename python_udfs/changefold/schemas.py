@@ -293,7 +293,7 @@ class TableVersion(msgspec.Struct, frozen=True):
         previous_database: Database before, if the table was renamed.
         previous_table: Name before, if the table was renamed.
         partitioning: Partitioning of this version, if any is known.
-        reason: Why the effect, or a value, is unknown.
+        reason: Why the effect is unknown.
         unknown_columns: Names of the columns whose values in rows from before the
             statement no message tells; empty where there were no such rows.
     """
@@ -534,33 +534,39 @@ def _original_default(
     try:
         if default.form != "expression":
             return _written_value(default, mysql_type), "exact"
-        text = _clock_text(default.text, event, mysql_type.fraction_digits)
+        text = _clock_text(default.text, event)
         if text is None:
             return None, "unknown"
-        written = MySqlType("datetime", length=mysql_type.fraction_digits)
+        written = MySqlType("datetime", length=6)
         return convert_value(text, written, mysql_type), "approximate"
     except ValueError:
         return None, "unknown"
 
 
+_MILLISECOND_DIGITS: Final = 3
+
 _CLOCKS: Final = re.compile(
     r"\(*(CURRENT_TIMESTAMP|NOW|LOCALTIME|LOCALTIMESTAMP|UTC_TIMESTAMP"
-    r"|CURRENT_DATE|CURDATE|UTC_DATE)(?:\([0-6]?\))?\)*",
+    r"|CURRENT_DATE|CURDATE|UTC_DATE)(?:\(([0-6]?)\))?\)*",
     re.IGNORECASE,
 )
 
 
-def _clock_text(expression: str, event: DdlEvent, digits: int) -> str | None:
+def _clock_text(expression: str, event: DdlEvent) -> str | None:
     """Return what a function of the clock gave when a DDL ran; ``None`` for others.
 
-    In the zone of the messages: that of the session no message tells. MySQL cuts off
-    what a column is too short for (its manual, 11.2.5 "Automatic Initialization").
+    In the zone of the messages: that of the session no message tells. MySQL cuts off what
+    lies behind the digits (its manual, 11.2.5 "Automatic Initialization"). A message of
+    Canal tells seconds, others milliseconds: nobody knows more digits than that.
     """
     match = _CLOCKS.fullmatch(expression.replace(" ", ""))
     moment = _time_of(event.sequence)
     if match is None or moment is None:
         return None
-    name = match[1].upper()
+    name, digits = match[1].upper(), int(match[2] or 0)
+    is_in_seconds = event.sequence[10:14] == "000."
+    if digits > (0 if is_in_seconds else _MILLISECOND_DIGITS):
+        return None
     try:
         zone = UTC if name.startswith("UTC") else _zone(event.time_zone)
     except (ValueError, ZoneInfoNotFoundError):

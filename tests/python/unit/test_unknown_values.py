@@ -14,12 +14,14 @@ STATEMENT = 1_795_264_241_535
 """Milliseconds of 2026-11-21 12:30:41.535 in UTC."""
 
 
-def added(definition: str, zone: str = "UTC") -> TableVersion:
+def added(
+    definition: str, zone: str = "UTC", millisecond: int = STATEMENT
+) -> TableVersion:
     """The version that an ADD COLUMN makes of a table with a row."""
     ddls = [
         at(time(0, 1), CREATE),
         DdlEvent(
-            f"{STATEMENT:013}.{7:019}",
+            f"{millisecond:013}.{7:019}",
             "db",
             "t",
             f"ALTER TABLE t ADD COLUMN c {definition}",
@@ -35,9 +37,8 @@ def added(definition: str, zone: str = "UTC") -> TableVersion:
         ("DATETIME NOT NULL DEFAULT CURRENT_TIMESTAMP", "UTC", "2026-11-21 12:30:41"),
         ("TIMESTAMP DEFAULT NOW()", "Asia/Shanghai", "2026-11-21 20:30:41"),
         ("DATETIME DEFAULT LOCALTIME", "+05:30", "2026-11-21 18:00:41"),
-        # Cut off, where rounding would give another second.
-        ("DATETIME(1) DEFAULT NOW(1)", "UTC", "2026-11-21 12:30:41.5"),
-        ("TIMESTAMP(6) DEFAULT NOW(6)", "UTC", "2026-11-21 12:30:41.535000"),
+        # Cut off, where rounding would give another one.
+        ("DATETIME(2) DEFAULT NOW(2)", "UTC", "2026-11-21 12:30:41.53"),
     ],
 )
 def test_a_default_of_the_clock_is_the_time_of_the_statement_in_the_topics_zone(
@@ -54,6 +55,8 @@ def test_a_default_of_the_clock_is_the_time_of_the_statement_in_the_topics_zone(
         "CHAR(36) NOT NULL DEFAULT (uuid())",
         "INT NOT NULL AUTO_INCREMENT UNIQUE",
         "DOUBLE DEFAULT (rand())",
+        # Its message tells milliseconds.
+        "TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6)",
         "VARCHAR(20) GENERATED ALWAYS AS (concat(a, '-')) STORED",
     ],
 )
@@ -64,6 +67,14 @@ def test_what_only_the_source_can_fill_in_is_unknown_in_rows_that_were_there(
     assert version.unknown_columns == ("c",)
     assert version.columns[-1].original_default is None
     assert version.columns[-1].original_default_accuracy == "unknown"
+
+
+def test_a_fraction_of_a_second_is_unknown_where_canal_tells_seconds() -> None:
+    second = STATEMENT - STATEMENT % 1000
+    whole = added("DATETIME DEFAULT NOW()", millisecond=second)
+    assert whole.columns[-1].original_default == "2026-11-21 12:30:41"
+    part = added("DATETIME(3) DEFAULT NOW(3)", millisecond=second)
+    assert part.unknown_columns == ("c",)
 
 
 def test_a_zone_that_nobody_knows_makes_a_default_of_the_clock_unknown() -> None:
