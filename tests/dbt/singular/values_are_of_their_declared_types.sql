@@ -5,6 +5,7 @@ with
 change_log as (
 
     select * from {{ ref('change_log') }}
+    where {{ is_of_protocols(['debezium']) }}
 
 ),
 
