@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import fastavro
 
-from changefold.simple_avro import SCHEMA
+from changefold.protocols.simple_avro import SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

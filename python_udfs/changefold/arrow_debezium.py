@@ -23,7 +23,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from changefold.batch_decoder import ERROR_TYPE, as_row
+from changefold.batch_decoder import as_row
 from changefold.connect_batches import FoundTokens, RowBatch, RowContext, RowGroup
 from changefold.connect_values import RowShape, undeclared
 from changefold.debezium import (
@@ -47,6 +47,7 @@ from changefold.json_documents import JsonDocuments
 from changefold.json_layouts import Layouts, Objects, Signatures, group_by
 from changefold.json_tails import TailForms
 from changefold.message_batch import Flags, MessageBatch, Places
+from changefold.protocols.batch import ERROR_TYPE
 from changefold.strict_json import MAX_MESSAGE_BYTES, json_text
 
 __all__ = ["DEBEZIUM_TYPE", "parse_batch"]

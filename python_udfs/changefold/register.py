@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 
 def _parse_ticdc_canal_json(value: pa.Array) -> pa.Array:
-    from changefold.arrow_canal_json import parse_batch
+    from changefold.protocols.canal_json import parse_batch
 
     return parse_batch(value)
 
 
 def _parse_ticdc_simple(value: pa.Array) -> pa.Array:
-    from changefold.arrow_simple import parse_batch
+    from changefold.protocols.simple_json import parse_batch
 
     return parse_batch(value)
 
 
 def _parse_ticdc_simple_avro(value: pa.Array) -> pa.Array:
-    from changefold.arrow_simple import parse_avro_batch
+    from changefold.protocols.simple_avro import parse_batch
 
-    return parse_avro_batch(value)
+    return parse_batch(value)
 
 
 def _parse_debezium(

@@ -25,6 +25,7 @@ __all__ = [
     "Json",
     "NumberToken",
     "check_column_name",
+    "has_members",
     "json_text",
     "member_path",
     "missing",
@@ -379,6 +380,22 @@ def check_column_name(name: str, path: str) -> None:
             path,
             f"Expected a name of at most {MAX_NAME_LENGTH} characters, got {len(name)}",
         )
+
+
+def has_members(value: bytes, count: int) -> bool:
+    """Tell whether compact JSON has so many members in all its objects.
+
+    If it has as many as were read, no key came twice, which parsers do not tell. In a
+    text each quote has a backslash before it, so a bare one before a colon ends a name.
+
+    Args:
+        value: A JSON text that was parsed, without blanks, as producers write it. One
+            with a text that begins with a colon seems to have more members, one with a
+            backslash that ends a name fewer.
+        count: Their number.
+    """
+    found = value.count(b'":')
+    return found == count or found - value.count(b'\\":') == count
 
 
 def missing(expected: str, path: str, fields: Json, name: str) -> CdcDecodeError:

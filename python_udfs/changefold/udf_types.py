@@ -22,7 +22,7 @@ CANAL_JSON_MESSAGE: Final = (
     "images: array<struct<data: string, old: string>>, "
     "error: struct<class: string, path: string, message: string>>"
 )
-"""One Canal-JSON message, as `arrow_canal_json.parse_batch` builds it."""
+"""One Canal-JSON message, as `protocols.canal_json.parse_batch` builds it."""
 
 SIMPLE_MESSAGE: Final = (
     "struct<"
@@ -42,7 +42,7 @@ SIMPLE_MESSAGE: Final = (
     "old: string, "
     "error: struct<class: string, path: string, message: string>>"
 )
-"""One message of the Simple protocol, as `arrow_simple.parse_batch` builds it."""
+"""One message of the Simple protocol, as `protocols.simple_json.parse_batch` builds it."""
 
 DEBEZIUM_MESSAGE: Final = (
     "struct<"

@@ -14,8 +14,8 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from changefold.canal_json import is_binary
 from changefold.mysql_types import MySqlType, parse_mysql_type
+from changefold.protocols.canal_json import is_binary
 from changefold_tools import compare
 from changefold_tools.compare import KnownDifference, TableResult, TableSchema
 from changefold_tools.debezium_recording import TableName, read_records

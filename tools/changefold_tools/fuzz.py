@@ -28,22 +28,15 @@ import pyarrow as pa
 from rich import box
 from rich.table import Table
 
-from changefold import (
-    arrow_canal_json,
-    arrow_debezium,
-    arrow_simple,
-    canal_json,
-    debezium,
-    simple,
-)
+from changefold import arrow_debezium, debezium
 from changefold.batch_decoder import as_row
 from changefold.declared_types import table_name
+from changefold.protocols import canal_json, simple_avro, simple_json
 from changefold.register import (
     _convert_mysql_value,
     _fold_table_schemas,
     _parse_mysql_ddl,
 )
-from changefold.simple_avro import read_simple_avro
 from changefold.wire_forms import CANAL, CONNECT, SIMPLE
 from changefold_tools.mutations import Message, mutate
 
@@ -120,11 +113,8 @@ def _canal_json(message: Message, types: str | None) -> Row:
     decoded = canal_json.read_canal_json(message.value)
     row = as_row(decoded)
     row["images"] = [
-        {
-            "data": image.data.decode(),
-            "old": None if image.old is None else image.old.decode(),
-        }
-        for image in decoded.images
+        {"data": data.decode(), "old": None if old is None else old.decode()}
+        for data, old in decoded.images
     ]
     return row
 
@@ -139,8 +129,8 @@ def _together_debezium(
 
 _CANAL_JSON: Final = Decoder(
     _canal_json,
-    lambda messages, _: arrow_canal_json.parse_batch(_values(messages)),
-    arrow_canal_json.CANAL_JSON_TYPE,
+    lambda messages, _: canal_json.parse_batch(_values(messages)),
+    canal_json.CANAL_JSON_TYPE,
     get_args(canal_json.EventKind),
     CANAL,
 )
@@ -149,17 +139,17 @@ DECODERS: Final[dict[str, Decoder]] = {
     "ticdc_canal_json": _CANAL_JSON,
     "canal_json": _CANAL_JSON,
     "ticdc_simple": Decoder(
-        lambda message, _: as_row(simple.read_simple(message.value)),
-        lambda messages, _: arrow_simple.parse_batch(_values(messages)),
-        arrow_simple.SIMPLE_TYPE,
-        get_args(simple.EventKind),
+        lambda message, _: as_row(simple_json.read_simple(message.value)),
+        lambda messages, _: simple_json.parse_batch(_values(messages)),
+        simple_json.SIMPLE_TYPE,
+        get_args(simple_json.EventKind),
         SIMPLE,
     ),
     "ticdc_simple_avro": Decoder(
-        lambda message, _: as_row(read_simple_avro(message.value)),
-        lambda messages, _: arrow_simple.parse_avro_batch(_values(messages)),
-        arrow_simple.SIMPLE_TYPE,
-        get_args(simple.EventKind),
+        lambda message, _: as_row(simple_avro.read_simple_avro(message.value)),
+        lambda messages, _: simple_avro.parse_batch(_values(messages)),
+        simple_json.SIMPLE_TYPE,
+        get_args(simple_json.EventKind),
         SIMPLE,
         is_avro=True,
     ),

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple, cast
 
 import fastavro
 
-from changefold.simple_avro import SCHEMA
+from changefold.protocols.simple_avro import SCHEMA
 
 __all__ = ["AVRO", "BYTES", "JSON", "RECORD", "Message", "mutate"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from changefold.simple import SimpleMessage
+    from changefold.protocols.simple_json import SimpleMessage
 
 # A field that `change` takes out.
 ABSENT: Any = object()

@@ -14,11 +14,14 @@ import pyarrow as pa
 import pytest
 from simple_messages import ABSENT, change, encode
 
-from changefold.arrow_canal_json import parse_batch
-from changefold.canal_json import CanalJsonMessage, decode_canal_json
 from changefold.ddl import NoEffect, parse_ddl
 from changefold.errors import CdcDecodeError
 from changefold.mysql_types import parse_mysql_type
+from changefold.protocols.canal_json import (
+    CanalJsonMessage,
+    decode_canal_json,
+    parse_batch,
+)
 from changefold.schemas import DdlEvent, TableVersion, fold_schemas
 from changefold.values import convert_value
 from changefold.wire_forms import CANAL, from_wire
@@ -88,7 +91,7 @@ def decode(message: dict[str, Any]) -> CanalJsonMessage:
     decoded = decode_canal_json(value)
     (row,) = parse_batch(pa.array([value], pa.binary())).to_pylist()
     assert [image["data"].encode() for image in row["images"]] == [
-        image.data for image in decoded.images
+        image[0] for image in decoded.images
     ]
     assert row["event_kind"] == decoded.event_kind
     return decoded
@@ -109,7 +112,7 @@ def insert(type_: str, text: str | None) -> CanalJsonMessage:
 
 def sent(type_: str, text: str | None) -> str | None:
     """Return a value as the decoder hands it on."""
-    value: Row = json.loads(insert(type_, text).images[0].data)
+    value: Row = json.loads(insert(type_, text).images[0][0])
     return value["v"]
 
 
@@ -290,8 +293,7 @@ def test_a_column_is_in_old_if_an_earlier_row_of_the_message_changed_it() -> Non
     update = {"type": "UPDATE", "table": "times", "data": data, "old": old}
     message = decode(change(DELETE, **update, mysqlType=types, sqlType=None))
     images = [
-        (json.loads(image.data), json.loads(image.old or b""))
-        for image in message.images
+        (json.loads(image[0]), json.loads(image[1] or b"")) for image in message.images
     ]
     assert images == list(zip(data, old, strict=True))
     row, changed = images[1]
@@ -317,7 +319,7 @@ def test_an_updated_key_is_one_update_with_the_old_key_in_old() -> None:
     assert (message.event_kind, message.event_type) == ("row", "UPDATE")
     assert message.primary_key == '["order_id","line_no"]'
     (image,) = message.images
-    before = json.loads(image.data) | json.loads(image.old or b"")
+    before = json.loads(image[0]) | json.loads(image[1] or b"")
     assert before == row | {"line_no": "1"}
 
 
@@ -334,9 +336,7 @@ def test_a_statement_may_come_in_parts_and_each_has_the_rows_of_its_partition() 
         for lines in (["3", "5"], ["1", "2", "4"])
     ]
     lines = [
-        json.loads(image.data)["line_no"]
-        for message in parts
-        for image in message.images
+        json.loads(image[0])["line_no"] for message in parts for image in message.images
     ]
     assert lines == ["3", "5", "1", "2", "4"]
     assert parts[0] == msgspec.structs.replace(parts[1], images=parts[0].images)
@@ -429,13 +429,13 @@ UPDATE: Final[dict[str, Any]] = DELETE | {
 def test_an_update_without_old_has_the_key_that_the_row_had(old: object) -> None:
     """Canal before 1.1.7 left out an `old` that was empty."""
     images = decode(change(UPDATE, old=old)).images
-    assert [json.loads(image.data) for image in images] == UPDATE["data"]
-    assert [image.old for image in images] == [None, None]
+    assert [json.loads(image[0]) for image in images] == UPDATE["data"]
+    assert [image[1] for image in images] == [None, None]
 
 
 def test_rows_without_old_are_the_first_of_a_message() -> None:
     images = decode(change(UPDATE, old=[{"name": "m2"}])).images
-    assert [image.old for image in images] == [None, b'{"name":"m2"}']
+    assert [image[1] for image in images] == [None, b'{"name":"m2"}']
 
 
 @pytest.mark.parametrize(

@@ -19,12 +19,12 @@ from simple_messages import (
     row_message,
 )
 
-from changefold import arrow_canal_json, arrow_simple
-from changefold.canal_json import read_canal_json
-from changefold.compressed_values import JSON_START, decompress, decompress_batch
 from changefold.errors import CdcDecodeError
-from changefold.simple import read_simple
-from changefold.simple_avro import read_simple_avro
+from changefold.protocols import canal_json, simple_avro, simple_json
+from changefold.protocols.canal_json import read_canal_json
+from changefold.protocols.compression import JSON_START, decompress
+from changefold.protocols.simple_avro import read_simple_avro
+from changefold.protocols.simple_json import read_simple
 from changefold.strict_json import MAX_MESSAGE_BYTES
 
 if TYPE_CHECKING:
@@ -106,9 +106,9 @@ def test_a_compressed_simple_message_is_read_as_the_plain_one(
 @pytest.mark.parametrize(
     ("parse", "message"),
     [
-        (arrow_canal_json.parse_batch, compact(ROW)),
-        (arrow_simple.parse_batch, encode(INSERT)),
-        (arrow_simple.parse_avro_batch, bootstrap_message(BOOTSTRAP)),
+        (canal_json.parse_batch, compact(ROW)),
+        (simple_json.parse_batch, encode(INSERT)),
+        (simple_avro.parse_batch, bootstrap_message(BOOTSTRAP)),
     ],
 )
 def test_a_batch_of_compressed_and_plain_messages_is_read_as_a_plain_one(
@@ -160,7 +160,7 @@ def test_a_broken_message_is_refused_with_the_name_of_the_codec(
     assert f"that {name} has compressed (large-message-handle-compression)" in str(
         message.error
     )
-    (row,) = arrow_canal_json.parse_batch(pa.array([value])).to_pylist()
+    (row,) = canal_json.parse_batch(pa.array([value])).to_pylist()
     assert row["error"]["message"] == message.error.message
 
 
@@ -178,12 +178,5 @@ def test_a_message_that_was_compressed_twice_is_refused_alone_and_in_a_batch() -
     value = lz4(snappy(compact(ROW)))
     error = read_canal_json(value).error
     assert error is not None
-    (row,) = arrow_canal_json.parse_batch(pa.array([value])).to_pylist()
+    (row,) = canal_json.parse_batch(pa.array([value])).to_pylist()
     assert row["error"]["message"] == error.message
-
-
-def test_a_batch_without_compressed_messages_is_not_copied() -> None:
-    values = pa.array([compact(ROW), None, b"", b" {}", b"\xff"], pa.binary())
-    assert decompress_batch(values) is values
-    sliced = pa.array([b"x", lz4(b"{}"), compact(ROW)], pa.binary())[1:]
-    assert decompress_batch(sliced).to_pylist() == [b"{}", compact(ROW)]

@@ -12,8 +12,8 @@ from typing import Any, Final
 import pytest
 from simple_messages import as_row
 
-from changefold.canal_json import CanalJsonMessage, read_canal_json
 from changefold.debezium import DebeziumMessage, read_debezium
+from changefold.protocols.canal_json import CanalJsonMessage, read_canal_json
 
 PUBLISHED: Final = Path(__file__).parents[2] / "golden" / "published"
 
@@ -281,7 +281,7 @@ def test_a_canal_json_sample_of_tiflow_means(name: str) -> None:
     message = read_canal_json(tiflow()[name])
     assert fields_of(message).items() >= CANAL_JSON[name].items()
     images = [
-        tuple(part and json.loads(part) for part in (image.data, image.old))
+        tuple(part and json.loads(part) for part in (image[0], image[1]))
         for image in message.images
     ]
     assert images == ([IMAGES[name]] if name in IMAGES else [])

@@ -46,11 +46,10 @@ from simple_messages import (
     watermark_message,
 )
 
-from changefold import simple_avro
-from changefold.arrow_simple import SIMPLE_TYPE, parse_avro_batch, parse_batch
 from changefold.errors import CdcDecodeError
-from changefold.simple import SimpleMessage, read_simple
-from changefold.simple_avro import decode_simple_avro, read_simple_avro
+from changefold.protocols import simple_avro, simple_json
+from changefold.protocols.simple_avro import decode_simple_avro, read_simple_avro
+from changefold.protocols.simple_json import SIMPLE_TYPE, SimpleMessage, read_simple
 from changefold.strict_json import MAX_MESSAGE_BYTES
 
 SAMPLES = Path(__file__).parents[2] / "golden" / "ticdc" / "simple_samples"
@@ -73,7 +72,7 @@ def error_of(value: bytes | None) -> CdcDecodeError:
     with pytest.raises(CdcDecodeError) as caught:
         decode_simple_avro(value)
     values = pa.array([value], pa.binary())
-    assert parse_avro_batch(values).to_pylist()[0]["error"] == {
+    assert simple_avro.parse_batch(values).to_pylist()[0]["error"] == {
         "class": caught.value.error_class,
         "path": caught.value.path,
         "message": caught.value.message,
@@ -500,18 +499,18 @@ def test_a_bad_message_tells_what_could_be_read_of_it() -> None:
 def test_a_batch_keeps_order_and_equals_that_of_json() -> None:
     in_avro = [*ROWS.values(), ddl_message(DDL), watermark_message(WATERMARK)]
     in_json = [encode(message) for message in (INSERT, UPDATE, DELETE, DDL, WATERMARK)]
-    rows = parse_avro_batch(pa.array(in_avro, pa.binary()))
+    rows = simple_avro.parse_batch(pa.array(in_avro, pa.binary()))
     rows.validate(full=True)
     assert rows.type == SIMPLE_TYPE
-    assert rows.equals(parse_batch(pa.array(in_json, pa.binary())))
+    assert rows.equals(simple_json.parse_batch(pa.array(in_json, pa.binary())))
 
 
 def test_bad_messages_and_nulls_keep_their_places() -> None:
     values = [None, ROWS["INSERT"], b"", ROWS["DELETE"]]
-    rows = parse_avro_batch(pa.array(values, pa.large_binary())).to_pylist()
+    rows = simple_avro.parse_batch(pa.array(values, pa.large_binary())).to_pylist()
     assert rows == [as_row(read_simple_avro(value)) for value in values]
     assert [row["event_kind"] for row in rows] == ["invalid", "row", "invalid", "row"]
-    assert parse_avro_batch(pa.array([], pa.binary())).to_pylist() == []
+    assert simple_avro.parse_batch(pa.array([], pa.binary())).to_pylist() == []
 
 
 def test_a_message_is_the_last_type_of_the_schema() -> None:

@@ -11,14 +11,12 @@ Source: TiCDC's ``pkg/compression``, which calls the frame writer of pierrec/lz4
 
 from typing import Final
 
-import numpy as np
 import pyarrow as pa
 
 from changefold.errors import CdcDecodeError
-from changefold.message_batch import MessageBatch
 from changefold.strict_json import MAX_MESSAGE_BYTES
 
-__all__ = ["JSON_START", "decompress", "decompress_batch"]
+__all__ = ["JSON_START", "decompress"]
 
 JSON_START: Final = b"{"
 """First byte of a message in JSON."""
@@ -56,37 +54,6 @@ def decompress(value: bytes | None, start: bytes) -> bytes | None:
         if value[:1] in {start, b" ", b"\t", b"\n", b"\r"}:
             return value
         raise
-
-
-def decompress_batch(values: pa.Array) -> pa.Array:
-    """Do what `decompress` does to messages in JSON, for all of a batch.
-
-    Args:
-        values: The values of Kafka records, of type binary.
-
-    Returns:
-        The messages, `values` itself if none is compressed. One that is broken, or
-        compressed twice, stays as it is.
-    """
-    batch = MessageBatch(values)
-    others = np.flatnonzero(~batch.has(batch.starts, batch.ends, _PLAIN_JSON))
-    opened: dict[int, bytes] = {}
-    for place, value in zip(
-        others.tolist(), values.take(others).to_pylist(), strict=True
-    ):
-        try:
-            message = decompress(value, JSON_START)
-            is_new = message is not value and decompress(message, JSON_START) is message
-        except CdcDecodeError:
-            continue
-        if message is not None and is_new:
-            opened[place] = message
-    if not opened:
-        return values
-    messages = values.to_pylist()
-    for place, message in opened.items():
-        messages[place] = message
-    return pa.array(messages, pa.binary())
 
 
 def _size_of_snappy(value: bytes, start: bytes) -> int | None:

@@ -1,24 +1,30 @@
 """Decode one Canal-JSON message, as TiCDC and the official Canal write it.
 
-The message is parsed with the strict parser of the standard library, everything is
-checked, and a bad message is told exactly what is wrong with it. `arrow_canal_json`
-recognises most messages of a topic without that.
+Nearly every message has rows in a form that msgspec reads into a struct (`_read_rows`).
+The strict reader reads the others: DDLs, watermarks, forms of older producers, and what
+is wrong, to tell exactly what and where (`_read_strictly`).
 """
 
 from collections.abc import Mapping
 from functools import lru_cache
 from itertools import chain, repeat
-from typing import Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import msgspec
+import pyarrow as pa
+from msgspec import Raw
 
-from changefold.compressed_values import JSON_START, decompress
 from changefold.errors import CdcDecodeError
-from changefold.full_rows import require_full_row
 from changefold.mysql_types import parse_mysql_type
+from changefold.protocols.batch import ERROR_TYPE, binaries, struct_array
+from changefold.protocols.compression import JSON_START, decompress
+from changefold.protocols.large_messages import require_full_row
 from changefold.strict_json import (
+    MAX_INT64,
+    MAX_MILLISECONDS,
     Json,
     check_column_name,
+    has_members,
     json_text,
     member_path,
     missing,
@@ -32,10 +38,12 @@ from changefold.strict_json import (
 )
 
 __all__ = [
-    "CanalJsonImage",
+    "CANAL_JSON_TYPE",
     "CanalJsonMessage",
+    "Image",
     "decode_canal_json",
     "is_binary",
+    "parse_batch",
     "read_canal_json",
 ]
 
@@ -45,19 +53,12 @@ _ROW_TYPES: Final = frozenset({"INSERT", "UPDATE", "DELETE"})
 _STATEMENTS: Final = frozenset({"QUERY", "XACOMMIT"})
 
 
-class CanalJsonImage(NamedTuple):
-    """One row of a message.
-
-    Attributes:
-        data: JSON text of the row in ``data``, byte for byte as in the message.
-        old: The same of ``old``; ``None`` where the message has none.
-    """
-
-    data: bytes
-    old: bytes | None
+Image = tuple[bytes, bytes | None]
+"""JSON text of a row in ``data``, byte for byte as in the message, and that of the row
+in ``old``; ``None`` where the message has none."""
 
 
-class CanalJsonMessage(msgspec.Struct):
+class CanalJsonMessage(msgspec.Struct, gc=False):
     """One Canal-JSON message, its rows still JSON text.
 
     Attributes:
@@ -93,8 +94,57 @@ class CanalJsonMessage(msgspec.Struct):
     ddl_sql: str | None = None
     primary_key: str | None = None
     column_types: str | None = None
-    images: tuple[CanalJsonImage, ...] = ()
+    images: tuple[Image, ...] = ()
     error: CdcDecodeError | None = None
+
+
+CANAL_JSON_TYPE: Final = pa.struct(
+    [
+        pa.field("event_kind", pa.string(), nullable=False),
+        pa.field("source_database", pa.string()),
+        pa.field("source_table", pa.string()),
+        pa.field("event_type", pa.string()),
+        pa.field("commit_ts", pa.int64()),
+        pa.field("watermark_ts", pa.int64()),
+        pa.field("es_ms", pa.int64()),
+        pa.field("ts_ms", pa.int64()),
+        pa.field("ddl_sql", pa.string()),
+        pa.field("primary_key", pa.string()),
+        pa.field("column_types", pa.string()),
+        pa.field(
+            "images",
+            pa.list_(
+                pa.field(
+                    "element",
+                    pa.struct(
+                        [
+                            pa.field("data", pa.string(), nullable=False),
+                            pa.field("old", pa.string()),
+                        ]
+                    ),
+                    nullable=False,
+                )
+            ),
+            nullable=False,
+        ),
+        pa.field("error", ERROR_TYPE),
+    ]
+)
+"""Type of what `parse_batch` returns; `CanalJsonMessage` describes the fields."""
+
+
+def parse_batch(values: pa.Array) -> pa.StructArray:
+    """Decode messages. A bad one becomes an ``invalid`` row, never an exception.
+
+    Args:
+        values: The values of Kafka records, of type binary or one that Arrow casts
+            to it.
+
+    Returns:
+        One struct of type `CANAL_JSON_TYPE` per value, in the same order.
+    """
+    messages = [read_canal_json(value) for value in binaries(values)]
+    return struct_array(messages, CANAL_JSON_TYPE)
 
 
 def decode_canal_json(value: bytes | None) -> CanalJsonMessage:
@@ -125,6 +175,167 @@ def read_canal_json(value: bytes | None) -> CanalJsonMessage:
         The message; of kind ``invalid``, with its error, if it is not what the
         specification says.
     """
+    try:
+        value = decompress(value, JSON_START)
+    except CdcDecodeError as error:
+        return CanalJsonMessage(error=error)
+    return (value and _read_rows(value)) or _read_strictly(value)
+
+
+# ------------------------------------------------------------------------- quickly
+
+
+class _Extension(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """``_tidb`` of a whole row: no flag of one that was cut down."""
+
+    commitTs: Annotated[int, msgspec.Meta(ge=0, le=MAX_INT64)]  # noqa: N815  # the field
+
+
+_Milliseconds = Annotated[int, msgspec.Meta(ge=0, le=MAX_MILLISECONDS)]
+
+
+class _Rows(msgspec.Struct, gc=False):
+    """A message with rows, as TiCDC and Canal write it since years."""
+
+    id: int
+    database: str
+    table: str
+    pkNames: Raw  # noqa: N815  # the field
+    isDdl: bool  # noqa: N815  # the field
+    type: Literal["INSERT", "UPDATE", "DELETE"]
+    es: _Milliseconds
+    ts: _Milliseconds
+    sql: str
+    mysqlType: Raw  # noqa: N815  # the field
+    old: list[Raw] | None
+    data: list[Raw]
+    tidb: _Extension | None = msgspec.field(default=None, name="_tidb")
+
+
+_MAX_BYTES: Final = 256 * 1024
+"""Larger messages are read strictly, so that what is kept of tables stays small."""
+
+_decode_rows: Final = msgspec.json.Decoder(_Rows).decode
+_decode_texts: Final = msgspec.json.Decoder(dict[str, str | None]).decode
+_decode_types: Final = msgspec.json.Decoder(dict[str, str]).decode
+
+
+def _read_rows(value: bytes) -> CanalJsonMessage | None:
+    """Return a message with rows; ``None`` for what has to be read strictly."""
+    if len(value) > _MAX_BYTES:
+        return None
+    try:
+        fields = _decode_rows(value)
+        table = _table(bytes(fields.pkNames), bytes(fields.mysqlType))
+        rows = list(map(table.read, fields.data))
+        old = None if fields.old is None else list(map(table.read, fields.old))
+    except _REFUSED:
+        return None
+    if fields.isDdl or not rows:
+        return None
+    images: list[Image]
+    if old is None and fields.type != "UPDATE":
+        images = [(text, None) for text, _ in rows]
+    elif old is not None and fields.type != "INSERT" and len(old) == len(rows):
+        images = [(row[0], before[0]) for row, before in zip(rows, old, strict=True)]
+    else:
+        return None
+    return CanalJsonMessage(
+        "row",
+        fields.database,
+        fields.table,
+        fields.type,
+        None if fields.tidb is None else fields.tidb.commitTs,
+        None,
+        fields.es,
+        fields.ts,
+        None,
+        table.primary_key,
+        rows[0][1].types,
+        tuple(images),
+    )
+
+
+class _OtherError(Exception):
+    """A row is not as most are."""
+
+
+_REFUSED: Final = (
+    msgspec.MsgspecError,
+    UnicodeDecodeError,
+    RecursionError,
+    CdcDecodeError,
+    _OtherError,
+)
+
+
+class _Columns(NamedTuple):
+    """The columns of a row.
+
+    Attributes:
+        types: `CanalJsonMessage.column_types`, with these columns first.
+        binary: Those whose values are bytes.
+    """
+
+    types: str
+    binary: tuple[str, ...]
+
+
+class _Table:
+    """What the messages of a table share.
+
+    Attributes:
+        primary_key: As in `CanalJsonMessage`.
+    """
+
+    def __init__(self, names: bytes, types: bytes) -> None:
+        keys = _decode_names(names)
+        self.primary_key = None if keys is None else json_text(keys)
+        self._types = _decode_types(types)
+        _check_types(self._types)
+        if not has_members(types, len(self._types)):
+            raise _OtherError
+        self._columns: dict[tuple[str, ...], _Columns] = {}
+
+    def read(self, row: Raw) -> tuple[bytes, _Columns]:
+        """Check a row of texts that is in the table; return it and its columns.
+
+        Raises:
+            _OtherError: If it may be wrong, or has a column twice.
+        """
+        text = bytes(row)
+        values = _decode_texts(text)
+        names = tuple(values)
+        columns = self._columns.get(names) or self._learn(names)
+        if text.count(b'":') != len(names) and not has_members(text, len(names)):
+            raise _OtherError
+        if columns.binary and not all(map(_is_latin1, map(values.get, columns.binary))):
+            raise _OtherError
+        return text, columns
+
+    def _learn(self, names: tuple[str, ...]) -> _Columns:
+        if len(self._columns) > _MAX_FORMS:
+            self._columns.clear()
+        _check_row(dict.fromkeys(names), self._types, "$.data[0]")
+        binary = tuple(name for name in names if is_binary(self._types[name]))
+        found = _Columns(_column_types(self._types, names), binary)
+        self._columns[names] = found
+        return found
+
+
+_decode_names: Final = msgspec.json.Decoder(list[str] | None).decode
+_table: Final = lru_cache(maxsize=16_384)(_Table)
+_MAX_FORMS: Final = 64
+
+
+def _is_latin1(text: str | None) -> bool:
+    return text is None or text.isascii() or max(text) <= "\xff"
+
+
+# ------------------------------------------------------------------------ strictly
+
+
+def _read_strictly(value: bytes | None) -> CanalJsonMessage:
     message = CanalJsonMessage()
     try:
         message.event_kind = _read_fields(message, value)
@@ -136,7 +347,6 @@ def read_canal_json(value: bytes | None) -> CanalJsonMessage:
 
 def _read_fields(message: CanalJsonMessage, value: bytes | None) -> EventKind:
     """Fill ``message`` field by field, so that an error leaves what was read."""
-    value = decompress(value, JSON_START)
     fields = strict_object(value, "$")
     message.source_database = read_string(fields, "database")
     message.source_table = read_string(fields, "table")
@@ -174,11 +384,11 @@ def _read_fields(message: CanalJsonMessage, value: bytes | None) -> EventKind:
             f"got `{shorten(message.event_type)}`",
         )
     _require_commit_ts(extension)
-    _read_rows(message, fields, extension or {}, value or b"")
+    _fill_rows(message, fields, extension or {}, value or b"")
     return "row"
 
 
-def _read_rows(
+def _fill_rows(
     message: CanalJsonMessage, fields: Json, extension: Json, value: bytes
 ) -> None:
     """Fill the fields that only a row message has."""
@@ -192,8 +402,6 @@ def _read_rows(
         )
     require_full_row(extension, "onlyHandleKey", "$._tidb", event_type)
     message.primary_key = _primary_key(fields)
-    if fields.get("sqlType") is not None:
-        _check_sql_types(fields["sqlType"])
     if fields.get("mysqlType") is None:
         raise missing("object", "$.mysqlType", fields, "mysqlType")
     types = fields["mysqlType"]
@@ -220,7 +428,7 @@ def _read_rows(
     raw = _decode_raw_rows(value)
     raw_old = chain(repeat(None, without_old), raw.old or () if old else ())
     message.images = tuple(
-        CanalJsonImage(bytes(new), None if before is None else bytes(before))
+        (bytes(new), None if before is None else bytes(before))
         for new, before in zip(raw.data, raw_old, strict=True)
     )
 
@@ -317,14 +525,6 @@ def _primary_key(fields: Json) -> str | None:
     return json_text(names)
 
 
-def _check_sql_types(codes: object) -> None:
-    if not isinstance(codes, dict):
-        raise wrong_type("object | null", codes, "$.sqlType")
-    for name, code in codes.items():
-        if not isinstance(code, int) or isinstance(code, bool):
-            raise wrong_type("int", code, member_path("$.sqlType", name))
-
-
 def _check_types(types: object) -> None:
     if not isinstance(types, dict):
         raise wrong_type("object", types, "$.mysqlType")
@@ -355,7 +555,7 @@ def _check_row(row: object, types: Mapping[str, str], path: str) -> None:
             continue
         if not isinstance(text, str):
             raise wrong_type("str | null", text, member_path(path, name))
-        if not text.isascii() and is_binary(types[name]) and max(text) > "\xff":
+        if not _is_latin1(text) and is_binary(types[name]):
             raise CdcDecodeError(
                 "not_latin1",
                 member_path(path, name),

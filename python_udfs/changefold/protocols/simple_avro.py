@@ -1,7 +1,7 @@
 """Decode one message of TiCDC's Simple protocol, in its Avro encoding.
 
 A message says the same as in the JSON encoding, so it is turned into that: the fields go
-through the checks of `simple`, and the images of a row become the JSON text that the
+through the checks of `simple_json`, and the images of a row become the JSON text that the
 JSON encoding has of them, byte for byte.
 
 One thing is left to who knows the types of the columns: a value of a BIT(64), or of a SET
@@ -26,11 +26,18 @@ from typing import Any, Final, cast
 
 import fastavro
 import msgspec
+import pyarrow as pa
 
-from changefold.compressed_values import decompress
 from changefold.errors import CdcDecodeError
 from changefold.mysql_text import shortest_float32
-from changefold.simple import SimpleMessage, read_fields, require_images
+from changefold.protocols.batch import binaries, struct_array
+from changefold.protocols.compression import decompress
+from changefold.protocols.simple_json import (
+    SIMPLE_TYPE,
+    SimpleMessage,
+    read_fields,
+    require_images,
+)
 from changefold.strict_json import (
     Json,
     check_column_name,
@@ -39,7 +46,21 @@ from changefold.strict_json import (
     shorten,
 )
 
-__all__ = ["SCHEMA", "decode_simple_avro", "read_simple_avro"]
+__all__ = ["SCHEMA", "decode_simple_avro", "parse_batch", "read_simple_avro"]
+
+
+def parse_batch(values: pa.Array) -> pa.StructArray:
+    """Decode messages. A bad one becomes an ``invalid`` row, never an exception.
+
+    Args:
+        values: The values of Kafka records, of type binary or one that Arrow casts
+            to it.
+
+    Returns:
+        One struct of type `SIMPLE_TYPE` per value, in the same order.
+    """
+    messages = [read_simple_avro(value) for value in binaries(values)]
+    return struct_array(messages, SIMPLE_TYPE)
 
 
 def decode_simple_avro(value: bytes | None) -> SimpleMessage:
@@ -67,7 +88,7 @@ def read_simple_avro(value: bytes | None) -> SimpleMessage:
         value: The value of the Kafka record.
 
     Returns:
-        What `simple.read_simple` returns for the same message in JSON; of kind
+        What `simple_json.read_simple` returns for the same message in JSON; of kind
         ``invalid``, with its error, if it is not what the specification says. The
         places of errors are those in JSON.
     """
