@@ -28,17 +28,20 @@ PostgreSQL's ``infinity`` and ``-infinity`` stay words: no type here can hold th
 """
 
 import binascii
+import contextlib
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Mapping
-from datetime import date
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache, partial
-from typing import Any, Final, NamedTuple, TypeAlias, Union
+from itertools import compress, starmap
+from typing import Any, Final, NamedTuple, TypeAlias, Union, cast
 from uuid import UUID
 
 import msgspec
 import numpy as np
+from msgspec import UNSET, UnsetType
 
 from changefold.connect_types import (
     BYTES_AS_TEXT,
@@ -70,23 +73,9 @@ __all__ = [
     "Convert",
     "RowShape",
     "RowTexts",
-    "boolean_text",
-    "date_text",
-    "decimal_text",
-    "double_text",
-    "float_text",
-    "integer_text",
-    "iso_text",
-    "nano_timestamp_text",
-    "plain_text",
     "read_columns",
     "row_shape",
-    "structured_text",
-    "time_text",
-    "timestamp_text",
     "undeclared",
-    "untyped_text",
-    "value_text",
 ]
 
 UNAVAILABLE: Final = "__debezium_unavailable_value"
@@ -112,25 +101,90 @@ class _MismatchError(Exception):
         self.place = ""
 
 
-class Column(NamedTuple):
+class Markers(NamedTuple):
+    """What stands for an unavailable value, whatever the type.
+
+    Attributes:
+        texts: Texts.
+        nodes: Arrays and objects.
+    """
+
+    texts: frozenset[object] = frozenset()
+    nodes: tuple[object, ...] = ()
+
+
+Text: TypeAlias = str | UnsetType | None
+"""Text of a value; ``UNSET`` if it is unavailable."""
+
+
+class Column(msgspec.Struct, frozen=True, gc=False):
     """A column of a row.
 
     Attributes:
-        name: Its name.
+        name: Its name; empty if it is that of any other column.
         convert: Returns the text of a value.
-        markers: Values that stand for an unavailable one, whatever the type.
+        markers: Values that stand for an unavailable one.
         may_be_null: Whether null is a value of it.
         is_bytes: Whether its texts have a character for each byte.
+        known: By the type of values, the texts of some.
     """
 
     name: str
     convert: Convert
-    markers: tuple[object, ...]
+    markers: Markers
     may_be_null: bool
     is_bytes: bool = False
+    known: dict[type, dict[object, Text]] = msgspec.field(default_factory=dict)
+
+    def is_unavailable(self, value: object) -> bool:
+        """Tell whether a value stands for an unavailable one."""
+        if type(value) is str:
+            return value in self.markers.texts
+        return isinstance(value, (list, dict)) and value in self.markers.nodes
+
+    def texts(self, values: tuple[object, ...]) -> Sequence[Text]:
+        """Return the texts of values of many rows.
+
+        Raises:
+            _MismatchError: If one of them is not of the type.
+        """
+        kinds = set(map(type, values)) - {type(None)}
+        texts = cast("tuple[str | None, ...]", values)
+        if (
+            kinds <= {str}
+            and self.convert in _AS_THEY_CAME
+            and self.markers.texts.isdisjoint(values)
+        ):
+            return texts
+        if len(kinds) != 1 or kinds & {list, dict} or _has_long(texts, kinds):
+            return list(map(self._text, values))
+        # Rows share many values: the one before a change and the one after it, prices.
+        known = self.known.setdefault(kinds.pop(), {})
+        if len(known) > _MAX_KNOWN:
+            known.clear()
+        for value in set(values) - known.keys():
+            known[value] = self._text(value)
+        return list(map(known.__getitem__, values))
+
+    def _text(self, value: object) -> Text:
+        if value is None:
+            return None
+        if self.is_unavailable(value):
+            return UNSET
+        return _as_text(self.convert(value))
 
 
-class RowTexts(NamedTuple):
+def _has_long(texts: Iterable[str | None], kinds: set[type]) -> bool:
+    return str in kinds and max(map(len, filter(None, texts)), default=0) > _LONG
+
+
+_LONG: Final = 64
+"""Longer texts are not kept."""
+
+_MAX_KNOWN: Final = 65_536
+
+
+class RowTexts(msgspec.Struct, gc=False):
     """A row as texts.
 
     Attributes:
@@ -141,11 +195,11 @@ class RowTexts(NamedTuple):
     """
 
     texts: dict[str, str | None]
-    unavailable: list[str]
-    contradicted: dict[str, CdcDecodeError]
+    unavailable: tuple[str, ...] = ()
+    contradicted: Mapping[str, CdcDecodeError] = {}
 
 
-class RowShape(NamedTuple):
+class RowShape:
     """What a schema says of a row, or what was declared of it.
 
     Attributes:
@@ -156,9 +210,31 @@ class RowShape(NamedTuple):
             columns and no others, while what was declared did not come with it.
     """
 
-    columns: Mapping[str, Column]
-    column_types: str
-    other: Column | None = None
+    def __init__(
+        self,
+        columns: Mapping[str, Column],
+        column_types: str,
+        other: Column | None = None,
+    ) -> None:
+        self.columns = columns
+        self.column_types = column_types
+        self.other = other
+        self._loose: RowShape | None = None
+        self._types: dict[tuple[tuple[str, ...], bool], str] = {}
+        self._makers: dict[tuple[str, ...], Callable[..., object]] = {}
+
+    def loose(self, placeholder: str) -> "RowShape":
+        """Return how rows with some of the columns, or others, are read.
+
+        Args:
+            placeholder: As in `row_shape`.
+        """
+        if self.other is not None:
+            return self
+        if self._loose is None:
+            other = undeclared(placeholder).other
+            self._loose = RowShape(self.columns, self.column_types, other)
+        return self._loose
 
     def types_of(self, names: Iterable[str], *, is_whole: bool) -> str:
         """Return `column_types`, with the other columns of a row.
@@ -168,18 +244,23 @@ class RowShape(NamedTuple):
             is_whole: Whether it has all that the table had, as a row after a change does:
                 then what was declared and is not there, the table got later or lost.
         """
-        named = set(names)
-        types: dict[str, str] = msgspec.json.decode(self.column_types)
-        if is_whole:
-            types = {name: text for name, text in types.items() if name in named}
-        others = [name for name in names if name not in self.columns]
-        return json_text(types | dict.fromkeys(others, UNTYPED))
+        key = tuple(names), is_whole
+        found = self._types.get(key)
+        if found is None:
+            types: dict[str, str] = msgspec.json.decode(self.column_types)
+            if is_whole:
+                types = {name: text for name, text in types.items() if name in key[0]}
+            others = [name for name in key[0] if name not in self.columns]
+            found = json_text(types | dict.fromkeys(others, UNTYPED))
+            _keep(self._types, key, found)
+        return found
 
     def texts(self, row: object, path: str, *, nulls: bool = False) -> RowTexts:
         """Return the texts of a row.
 
         Args:
-            row: An object of the message, parsed by `strict_tokens`.
+            row: An object of the message, its numbers as `strict_json.strict_tokens` has
+                them.
             path: Where it lies in the message.
             nulls: Whether any column may be null, as in a row before a change of which
                 only the key is known.
@@ -189,23 +270,17 @@ class RowShape(NamedTuple):
         """
         if not isinstance(row, dict):
             raise wrong_type("object", row, path)
-        if self.other is None:
-            self._check_columns(row, path, nulls=nulls)
-            # In the order of the schema.
-            names = [name for name in self.columns if name in row]
-        else:
-            names = list(row)
-            for name in names:
-                check_column_name(name, path)
+        columns = self._columns_of(row, path)
         texts: dict[str, str | None] = {}
         unavailable: list[str] = []
         contradicted: dict[str, CdcDecodeError] = {}
-        for name in names:
+        for name, column in columns.items():
             value = row[name]
-            column = self.columns.get(name, self.other)
-            if value is None or column is None:
+            if value is None:
+                if not (column.may_be_null or nulls):
+                    raise _no_value(row, name, path)
                 texts[name] = None
-            elif value in column.markers:
+            elif column.is_unavailable(value):
                 unavailable.append(name)
             else:
                 try:
@@ -216,32 +291,100 @@ class RowShape(NamedTuple):
                         raise mismatch from None
                     contradicted[name] = mismatch
                     texts[name] = _as_it_came(value, column)
-        return RowTexts(texts, unavailable, contradicted)
+        return RowTexts(texts, tuple(unavailable), contradicted)
 
-    def _check_columns(self, row: Json, path: str, *, nulls: bool) -> None:
-        """Check that a row has the columns of its schema, and no others."""
-        seen = 0
+    def rows(
+        self, names: tuple[str, ...], rows: list[dict[str, Any]], *, nulls: bool = False
+    ) -> tuple[list[bytes], list[tuple[str, ...]]]:
+        """Return the texts of many rows as JSON objects.
+
+        Args:
+            names: The columns that each of them has, in this order.
+            rows: The rows.
+            nulls: As in `texts`.
+
+        Returns:
+            The objects, and of each row the columns that are unavailable; no such list
+            if no row has one.
+
+        Raises:
+            ValueError: If one of them is not as it should be.
+        """
+        make = self._makers.get(names)
+        if make is None:
+            make = _row_maker(names)
+            _keep(self._makers, names, make)
+        try:
+            columns = self._columns_of(rows[0], "$")
+            if tuple(columns) != names:
+                raise ValueError("columns in another order than in the schema")
+            texts = []
+            values = zip(*map(dict.values, rows), strict=True)
+            for column, cells in zip(columns.values(), values, strict=True):
+                if not (column.may_be_null or nulls) and None in cells:
+                    raise ValueError("a null in a column that has none")
+                texts.append(column.texts(cells))
+        except (CdcDecodeError, _MismatchError) as error:
+            raise ValueError(error) from None
+        encoded = list(map(_encode, starmap(make, zip(*texts, strict=True))))
+        if not any(UNSET in cells for cells in texts):
+            return encoded, []
+        return encoded, [
+            tuple(compress(names, (text is UNSET for text in row)))
+            for row in zip(*texts, strict=True)
+        ]
+
+    def _columns_of(self, row: Json, path: str) -> dict[str, Column]:
+        """Return how the columns of a row are read, in order, if it may have them."""
+        if self.other is not None:
+            for name in row:
+                check_column_name(name, path)
+            return {name: self.columns.get(name, self.other) for name in row}
         for name, column in self.columns.items():
-            if name not in row:
-                # TiCDC's schema has virtual columns, its rows do not.
-                if not column.may_be_null:
-                    raise _no_value(row, name, path)
-                continue
-            seen += 1
-            if row[name] is None and not (column.may_be_null or nulls):
+            # TiCDC's schema has virtual columns, its rows do not.
+            if name not in row and not column.may_be_null:
                 raise _no_value(row, name, path)
-        if seen != len(row):
-            other = next(name for name in row if name not in self.columns)
-            raise CdcDecodeError(
-                "schema_mismatch",
-                member_path(path, other),
-                f"Expected a column of the schema, got `{shorten(other)}`",
-            )
+        for name in row:
+            if name not in self.columns:
+                raise CdcDecodeError(
+                    "schema_mismatch",
+                    member_path(path, name),
+                    f"Expected a column of the schema, got `{shorten(name)}`",
+                )
+        return {name: column for name, column in self.columns.items() if name in row}
+
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+def _row_maker(names: tuple[str, ...]) -> Callable[..., object]:
+    """Return what takes the texts of columns, and is written as an object of them."""
+    fields = [(f"column_{number}", Text) for number in range(len(names))]
+    renamed = {field: name for (field, _), name in zip(fields, names, strict=True)}
+    try:
+        return msgspec.defstruct("Row", fields, rename=renamed, gc=False)
+    except ValueError:
+        # A name with a quote, say.
+        return lambda *texts: {
+            name: text
+            for name, text in zip(names, texts, strict=True)
+            if text is not UNSET
+        }
+
+
+_MAX_FORMS: Final = 64
+
+
+def _keep(known: dict[Any, Any], key: object, value: object) -> None:
+    """Remember something of rows with some columns, of which there are few."""
+    if len(known) >= _MAX_FORMS:
+        known.clear()
+    known[key] = value
 
 
 def _as_it_came(value: object, column: Column) -> str:
     """Return the text of a value that is not of its declared type."""
-    text = _as_text(untyped_text(value))
+    text = _as_text(_untyped_text(value))
     if column.is_bytes:
         # A byte is a character there.
         return text.encode().decode("latin-1")
@@ -262,8 +405,8 @@ def _mismatch(error: _MismatchError, path: str) -> CdcDecodeError:
     value = error.value
     if isinstance(value, str):
         got = shorten(value)
-    elif isinstance(value, bool):
-        got = json_text(value)
+    elif isinstance(value, int):
+        got = shorten(json_text(value))
     else:
         got = wrong_type("", value, path).message.rpartition(" `")[2][:-1]
     return CdcDecodeError(
@@ -288,7 +431,7 @@ def row_shape(
         fields: ``fields`` of its struct.
         path: Where they lie in the message.
         placeholder: The text that stands for an unavailable value.
-        connector: Name of the connector, see `nano_timestamp_text`.
+        connector: Name of the connector, see `_nano_timestamp`.
         declared: Declared types of the columns. Only where a text is declared to be
             bytes (`connect_types.BYTES_AS_TEXT`) they win over a schema.
 
@@ -309,7 +452,7 @@ def row_shape(
         type_ = (declared or {}).get(name)
         is_bytes = type_ is not None and type_.base in BYTES_AS_TEXT
         said = field
-        if type_ is not None and is_bytes and _is_plain_text(field):
+        if type_ is not None and is_bytes and _is__plain(field):
             said = field | connect_schema(type_)
         convert = _read_type(said, place)
         columns[name] = Column(
@@ -322,7 +465,7 @@ def row_shape(
     return RowShape(columns, json_text(types))
 
 
-def _is_plain_text(field: Json) -> bool:
+def _is__plain(field: Json) -> bool:
     return field.get("type") == "string" and not field.get("name")
 
 
@@ -391,7 +534,7 @@ def _declared(type_: ConnectType) -> Convert:
     return _read_type(connect_schema(type_), "$types")
 
 
-def _declared_markers(type_: ConnectType, placeholder: str) -> tuple[object, ...]:
+def _declared_markers(type_: ConnectType, placeholder: str) -> Markers:
     if type_.base == "array" and type_.items is not None:
         return _any_markers(placeholder, type_.items.scale or 0)
     if type_.base in _ANY or type_.base in {"array", "map", "struct"}:
@@ -407,7 +550,7 @@ def undeclared(placeholder: str) -> RowShape:
         placeholder: As in `row_shape`.
     """
     markers = _any_markers(placeholder)
-    return RowShape({}, "{}", Column("", untyped_text, markers, may_be_null=True))
+    return RowShape({}, "{}", Column("", _untyped_text, markers, may_be_null=True))
 
 
 def _objects(items: object, path: str) -> list[tuple[dict[str, Any], str]]:
@@ -474,8 +617,8 @@ def _leaf(field: Json, parameters: Json, path: str) -> Convert:
             f"Expected `int` from 0 to {_MAX_BITS}, got `{length}`",
         )
     if base == "Decimal" and field["type"] == "bytes":
-        return partial(decimal_text, _parameter(parameters, "scale", path))
-    return _LEAVES.get(base, plain_text)
+        return partial(_decimal, _parameter(parameters, "scale", path))
+    return _LEAVES.get(base, _plain)
 
 
 def _parameter(parameters: Json, name: str, path: str) -> int:
@@ -497,23 +640,9 @@ def _parameter(parameters: Json, name: str, path: str) -> int:
 _MAX_MARKED_SCALE: Final = 38
 
 
-class _Markers(NamedTuple):
-    """What stands for unavailable values.
-
-    Attributes:
-        texts: The placeholder, and in the forms in which bytes come.
-        text_map: JSON text of the map.
-        arrays: Arrays of one element, and of one for each byte.
-    """
-
-    texts: tuple[str, ...]
-    text_map: str
-    arrays: tuple[object, ...]
-
-
 @lru_cache(maxsize=64)
-def _marker_forms(placeholder: str, scale: int = 0) -> _Markers:
-    """Return the forms of a placeholder.
+def _any_markers(placeholder: str, scale: int = 0) -> Markers:
+    """Return what stands for an unavailable value of unknown type.
 
     Source: Debezium's `UnchangedToastedPlaceholder`, and its pull request 7815 for
     arrays of numbers other than integers.
@@ -531,22 +660,24 @@ def _marker_forms(placeholder: str, scale: int = 0) -> _Markers:
     codes = [octet - 256 if octet > 127 else octet for octet in octets]
     plain = [_number_base64(code) for code in codes]
     factor = scale if 0 < scale <= _MAX_MARKED_SCALE else 0
-    return _Markers(
-        texts=(
-            *(placeholder, base64, base64.replace("+", "-").replace("/", "_")),
-            octets.hex(),
-        ),
-        text_map='{"' + placeholder + '":"' + placeholder + '"}',
-        arrays=(
-            # A NumberToken equals the text of its digits.
-            *([placeholder], [base64], [uuid]),
-            [str(code) for code in codes],
-            [f"{code}.0" for code in codes],
-            [{"scale": "0", "value": text} for text in plain],
-            *([plain] if scale == 0 else []),
-            [_number_base64(code * 10**factor) for code in codes],
-        ),
+    texts = {
+        *(placeholder, base64, base64.replace("+", "-").replace("/", "_")),
+        octets.hex(),
+        _text_map(placeholder),
+    }
+    arrays = (
+        *([placeholder], [base64], [uuid], codes),
+        # A NumberToken equals the text of its digits.
+        [f"{code}.0" for code in codes],
+        [{"scale": 0, "value": text} for text in plain],
+        *([plain] if scale == 0 else []),
+        [_number_base64(code * 10**factor) for code in codes],
     )
+    return Markers(frozenset(texts), ({placeholder: placeholder}, *arrays))
+
+
+def _text_map(placeholder: str) -> str:
+    return '{"' + placeholder + '":"' + placeholder + '"}'
 
 
 def _number_base64(number: int) -> str:
@@ -556,64 +687,38 @@ def _number_base64(number: int) -> str:
     return binascii.b2a_base64(octets, newline=False).decode()
 
 
-def _markers(field: Json, placeholder: str) -> tuple[object, ...]:
+def _markers(field: Json, placeholder: str) -> Markers:
     """Return what stands for an unavailable value of a type."""
-    forms = _marker_forms(placeholder)
-    found: tuple[object, ...] = ()
+    texts, nodes = _any_markers(placeholder)
     type_ = field.get("type")
     if type_ in {"string", "bytes"}:
-        found = forms.texts
-        if str(field.get("name")).endswith(".Json"):
-            found = *found, forms.text_map
-    elif type_ == "map":
-        found = ({placeholder: placeholder},)
-    elif type_ == "array":
+        if not str(field.get("name")).endswith(".Json"):
+            texts -= {_text_map(placeholder)}
+        return Markers(texts)
+    if type_ == "map":
+        return Markers(nodes=nodes[:1])
+    if type_ == "array":
         scale = connect_type(field["items"]).scale or 0
-        found = _marker_forms(placeholder, scale).arrays
-    return found
+        return Markers(nodes=_any_markers(placeholder, scale).nodes[1:])
+    return Markers()
 
 
-def _any_markers(placeholder: str, scale: int = 0) -> tuple[object, ...]:
-    """Return what stands for an unavailable value of unknown type."""
-    forms = _marker_forms(placeholder, scale)
-    return *forms.texts, forms.text_map, {placeholder: placeholder}, *forms.arrays
-
-
-def value_text(value: object, column: Column) -> str | None:
-    """Return the text of one value, by itself.
-
-    Args:
-        value: The value, parsed by `strict_tokens`; not null.
-        column: Its column.
-
-    Returns:
-        The text; ``None`` if the value is unavailable.
-
-    Raises:
-        CdcDecodeError: If the value is not of its type.
-    """
-    if value in column.markers:
-        return None
-    try:
-        return _as_text(column.convert(value))
-    except _MismatchError as error:
-        raise _mismatch(error, column.name) from None
-
-
-def untyped_text(value: object) -> Node:
+def _untyped_text(value: object) -> Node:
     """Return a value of unknown type, not null, as it came: numbers and texts too.
 
     An array or object is JSON of such texts.
     """
+    if type(value) is str:
+        return value
     node = _loose_node(value)
     return "" if node is None else node
 
 
 def _loose_object(value: object) -> Node:
     # A map whose keys are no texts is an array of pairs.
-    if not isinstance(value, dict | list):
+    if not isinstance(value, (dict, list)):
         raise _MismatchError("`object`", value)
-    return untyped_text(value)
+    return _untyped_text(value)
 
 
 def _loose_node(value: object) -> Node | None:
@@ -630,7 +735,6 @@ def _loose_node(value: object) -> Node | None:
 
 # ------------------------------------------------------------------------ numbers
 
-_INTEGER: Final = re.compile(r"-?[0-9]{1,20}")
 _NOT_FINITE: Final = {
     "NaN": "NaN",
     "Infinity": "Infinity",
@@ -639,16 +743,21 @@ _NOT_FINITE: Final = {
 
 
 def _whole(value: object, expected: str, bits: int = 64) -> int:
-    if isinstance(value, NumberToken) and _INTEGER.fullmatch(value):
-        number = int(value)
-        if -(1 << bits - 1) <= number < 1 << bits - 1:
-            return number
+    if type(value) is int and -(1 << bits - 1) <= value < 1 << bits - 1:
+        return value
     raise _MismatchError(expected, value)
 
 
-def integer_text(bits: int, value: object) -> str:
-    """Return the digits of an integer of so many bits."""
-    return str(_whole(value, f"`int{bits}`", bits))
+def _integer(bits: int) -> Convert:
+    """Return how an integer of so many bits becomes its digits."""
+    low, end, expected = -(1 << bits - 1), 1 << bits - 1, f"`int{bits}`"
+
+    def convert(value: object) -> str:
+        if type(value) is int and low <= value < end:
+            return str(value)
+        raise _MismatchError(expected, value)
+
+    return convert
 
 
 def _unsigned_bigint(value: object) -> str:
@@ -656,21 +765,19 @@ def _unsigned_bigint(value: object) -> str:
     return str(_whole(value, "`int64`") % (1 << 64))
 
 
-def boolean_text(value: object) -> str:
-    """Return the word of a bool."""
+def _boolean(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     raise _MismatchError("`bool`", value)
 
 
-def plain_text(value: object) -> str:
-    """Return a text as it came."""
+def _plain(value: object) -> str:
     if type(value) is str:
         return value
     raise _MismatchError("`str`", value)
 
 
-def float_text(value: object) -> str:
+def _float(value: object) -> str:
     """Return the shortest text of a number of single precision."""
     text = _not_finite(value, "`float`")
     if text is None:
@@ -683,7 +790,7 @@ def float_text(value: object) -> str:
     return text
 
 
-def double_text(value: object) -> str:
+def _double(value: object) -> str:
     """Return the shortest text of a number of double precision."""
     text = _not_finite(value, "`double`")
     if text is None:
@@ -694,9 +801,13 @@ def double_text(value: object) -> str:
     return text
 
 
+def _is_number(value: object) -> bool:
+    return type(value) is int or isinstance(value, NumberToken)
+
+
 def _not_finite(value: object, expected: str) -> str | None:
     """Return the text of what is no number; ``None`` for a number."""
-    if isinstance(value, NumberToken):
+    if _is_number(value):
         return None
     if isinstance(value, str) and value in _NOT_FINITE:
         return _NOT_FINITE[value]
@@ -711,9 +822,9 @@ _SCALE_BITS: Final = 11
 _MAX_SCALE: Final = 1000
 
 
-def decimal_text(scale: int, value: object) -> str:
+def _decimal(scale: int, value: object) -> str:
     """Return the digits of a Decimal, of which so many come after the point."""
-    if isinstance(value, NumberToken):
+    if _is_number(value):
         return _decimal_number(value, scale)
     text = _scaled(_unscaled(value), scale)
     # Such values come multiplied by 10 to the power of the wrong scale: right, but with
@@ -750,10 +861,10 @@ def _digits(number: int) -> str:
 
 def _decimal_number(value: object, scale: int | None = None) -> str:
     """Return a decimal that came as a number, from the converter or from TiCDC."""
-    if not isinstance(value, NumberToken):
+    if not _is_number(value):
         raise _MismatchError("a number", value)
     try:
-        number = Decimal(value)
+        number = Decimal(str(value))
     except InvalidOperation:
         raise _MismatchError("a number", value) from None
     if abs(number.adjusted()) > _MAX_DIGITS or (scale or 0) > _MAX_DIGITS:
@@ -769,7 +880,7 @@ def _variable_decimal(value: object) -> str:
     if not isinstance(value, dict) or value.keys() != {"scale", "value"}:
         raise _MismatchError("an object of `scale` and `value`", value)
     scale = _whole(value["scale"], "`int32`", 32)
-    if isinstance(value["value"], NumberToken):
+    if _is_number(value["value"]):
         return _decimal_number(value["value"], scale)
     return _scaled(_unscaled(value["value"]), scale)
 
@@ -877,27 +988,38 @@ def _clock_text(nanos: int, digits: int) -> str:
     return f"{hour:02d}:{minute:02d}:{second:02d}.{part}"
 
 
-def date_text(value: object) -> str:
+def _date(value: object) -> str:
     """Return the date of a number of days."""
     days = _whole(value, "days as `int32`", 32)
     return _INFINITE_DAYS.get(days) or _day_text(days)
 
 
-def time_text(unit: int, digits: int, bits: int, value: object) -> str:
+def _time(unit: int, digits: int, bits: int, value: object) -> str:
     """Return the time of day that is so many units, of `unit` nanoseconds each."""
     count = _whole(value, f"`int{bits}`", bits)
     sign = "-" if count < 0 else ""
     return sign + _clock_text(abs(count) * unit, digits)
 
 
-def timestamp_text(unit: int, digits: int, value: object) -> str:
+def _timestamp(unit: int, digits: int, value: object) -> str:
     """Return the moment so many units after 1970, of `unit` nanoseconds each."""
-    count = _whole(value, "`int64`")
-    if count * unit in _INFINITE_NANOS:
-        return _INFINITE_NANOS[count * unit]
-    days, nanos = divmod(count * unit, _DAY)
+    return _moment_of_nanos(_whole(value, "`int64`") * unit, digits)
+
+
+def _moment_of_nanos(nanos: int, digits: int) -> str:
+    if -_COMMON_NANOS < nanos < _COMMON_NANOS:
+        seconds, fraction = divmod(nanos, _SECOND)
+        moment = _EPOCH + timedelta(seconds=seconds)
+        return f"{moment.isoformat(' ')}.{f'{fraction:09d}'[:digits]}"
+    if nanos in _INFINITE_NANOS:
+        return _INFINITE_NANOS[nanos]
+    days, nanos = divmod(nanos, _DAY)
     return f"{_day_text(days)} {_clock_text(nanos, digits)}"
 
+
+_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001  # a wall clock
+_COMMON_NANOS: Final = 50_000_000_000 * _SECOND
+"""Some 1600 years, all of which Python has."""
 
 _NANO_STEPS: Final = {
     "sqlserver": 100,
@@ -918,10 +1040,10 @@ def _of_connector(convert: Convert, connector: str | None) -> Convert:
     if convert is not _LEAVES["NanoTimestamp"] or connector not in _NANO_STEPS:
         return convert
     is_certain = connector != "postgresql"
-    return partial(nano_timestamp_text, _NANO_STEPS[connector], is_certain)
+    return partial(_nano_timestamp, _NANO_STEPS[connector], is_certain)
 
 
-def nano_timestamp_text(step: int, is_certain: bool, value: object) -> str:
+def _nano_timestamp(step: int, is_certain: bool, value: object) -> str:
     """Return the moment of a number of nanoseconds that may have wrapped around.
 
     Debezium before its fix of 2026 (dbz#2075) lets moments before 1677-09-21 and after
@@ -940,12 +1062,11 @@ def nano_timestamp_text(step: int, is_certain: bool, value: object) -> str:
     """
     count = _whole(value, "`int64`")
     if count % step == 0:
-        return timestamp_text(1, 9, value)
+        return _moment_of_nanos(count, 9)
     moments = [count + (wraps << 64) for wraps in range(-4, 15)]
     for moment in moments if is_certain else ():
         if moment % step == 0 and _FIRST_NANOS <= moment < _END_NANOS:
-            days, nanos = divmod(moment, _DAY)
-            return f"{_day_text(days)} {_clock_text(nanos, 9)}"
+            return _moment_of_nanos(moment, 9)
     return f"{count} ns"
 
 
@@ -964,7 +1085,7 @@ _ISO: Final = {
 }
 
 
-def iso_text(kind: str, value: object) -> str:
+def _iso(kind: str, value: object) -> str:
     """Return what an ISO 8601 text says; what has no zone may be marked with a Z."""
     expected = f"a {kind} in the form of ISO 8601"
     if type(value) is not str:
@@ -991,6 +1112,20 @@ def iso_text(kind: str, value: object) -> str:
         return _moment_text(days if has_date else None, nanos)
     offset = _offset(parts["zone"]) // _SECOND
     return _zoned_text(days if has_date else None, nanos, offset)
+
+
+_COMMON_ZONED: Final = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?Z"
+)
+
+
+def _zoned_timestamp(value: object) -> str:
+    """Do what `_iso` does to a zoned timestamp; most are in UTC."""
+    if type(value) is str and _COMMON_ZONED.fullmatch(value):
+        with contextlib.suppress(ValueError):
+            moment = datetime.fromisoformat(value[:-1])
+            return moment.isoformat(" ", "microseconds") + "Z"
+    return _iso("zoned timestamp", value)
 
 
 def _moment_text(days: int | None, nanos: int) -> str:
@@ -1047,7 +1182,7 @@ _STRUCTURED_LIMITS: Final = {
 }
 
 
-def structured_text(kind: str, value: object) -> str:
+def _structured(kind: str, value: object) -> str:
     """Return what an object of ``time.precision.mode=structured`` says.
 
     Source: Debezium's `StructuredTemporal` and its kinds.
@@ -1074,7 +1209,7 @@ def structured_text(kind: str, value: object) -> str:
         low, high = _STRUCTURED_LIMITS[name]
         part = value.get(name)
         if part is None and name == "offsetSeconds":
-            part = NumberToken("0")
+            part = 0
         number = _whole(part, expected, 32)
         if not low <= number <= high:
             raise _MismatchError(expected, value)
@@ -1165,41 +1300,42 @@ def _within(convert: Convert, value: object, place: str) -> Node | None:
         raise
 
 
+_AS_THEY_CAME: Final = (_plain, _untyped_text)
+"""How texts stay what they are."""
+
 _LEAVES: Final[dict[str, Convert]] = {
-    "int8": partial(integer_text, 8),
-    "int16": partial(integer_text, 16),
-    "int32": partial(integer_text, 32),
-    "Year": partial(integer_text, 32),
-    "int64": partial(integer_text, 64),
-    "MicroDuration": partial(integer_text, 64),
+    "int8": _integer(8),
+    "int16": _integer(16),
+    "int32": _integer(32),
+    "Year": _integer(32),
+    "int64": _integer(64),
+    "MicroDuration": _integer(64),
     "uint64": _unsigned_bigint,
-    "float": float_text,
-    "float32": float_text,
-    "double": double_text,
-    "float64": double_text,
-    "boolean": boolean_text,
+    "float": _float,
+    "float32": _float,
+    "double": _double,
+    "float64": _double,
+    "boolean": _boolean,
     "bytes": _bytes,
     # TiCDC's, a number; that of Connect has a scale.
     "Decimal": _decimal_number,
     # Debezium's and Connect's own `Date`, `Time` and `Timestamp` have the same units.
-    "Date": date_text,
-    "Time": partial(time_text, 1_000_000, 6, 32),
-    "MicroTime": partial(time_text, 1000, 6, 64),
-    "NanoTime": partial(time_text, 1, 9, 64),
-    "Timestamp": partial(timestamp_text, 1_000_000, 6),
-    "MicroTimestamp": partial(timestamp_text, 1000, 6),
-    "NanoTimestamp": partial(timestamp_text, 1, 9),
-    "IsoDate": partial(iso_text, "date"),
-    "IsoTime": partial(iso_text, "time"),
-    "IsoTimestamp": partial(iso_text, "timestamp"),
-    "ZonedTime": partial(iso_text, "zoned time"),
-    "ZonedTimestamp": partial(iso_text, "zoned timestamp"),
+    "Date": _date,
+    "Time": partial(_time, 1_000_000, 6, 32),
+    "MicroTime": partial(_time, 1000, 6, 64),
+    "NanoTime": partial(_time, 1, 9, 64),
+    "Timestamp": partial(_timestamp, 1_000_000, 6),
+    "MicroTimestamp": partial(_timestamp, 1000, 6),
+    "NanoTimestamp": partial(_timestamp, 1, 9),
+    "IsoDate": partial(_iso, "date"),
+    "IsoTime": partial(_iso, "time"),
+    "IsoTimestamp": partial(_iso, "timestamp"),
+    "ZonedTime": partial(_iso, "zoned time"),
+    "ZonedTimestamp": _zoned_timestamp,
     "hex": _hex_bytes,
     "base64": _bytes,
     "base64_url_safe": _base64_url_bytes,
-    **{
-        f"Structured{kind}": partial(structured_text, kind) for kind in STRUCTURED_PARTS
-    },
+    **{f"Structured{kind}": partial(_structured, kind) for kind in STRUCTURED_PARTS},
 }
 """By the base of its type, how a value is read; all others are texts as they came."""
 
@@ -1207,9 +1343,9 @@ _ANY: Final = frozenset({"untyped", "other"})
 """Declared, a column of these may have any value."""
 
 _LOOSE: Final[dict[ConnectType, Convert]] = {
-    **{ConnectType(base): untyped_text for base in sorted(_ANY)},
+    **{ConnectType(base): _untyped_text for base in sorted(_ANY)},
     ConnectType("map"): _loose_object,
     ConnectType("struct"): _loose_object,
-    ConnectType("array"): _array(untyped_text),
+    ConnectType("array"): _array(_untyped_text),
 }
 """Types that do not say what is within: declared, that stays as it came."""

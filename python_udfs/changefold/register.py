@@ -38,7 +38,7 @@ def _parse_ticdc_simple_avro(value: pa.Array) -> pa.Array:
 def _parse_debezium(
     key: pa.Array, value: pa.Array, types: pa.Array, options: pa.Array
 ) -> pa.Array:
-    from changefold.arrow_debezium import parse_batch
+    from changefold.protocols.debezium import parse_batch
 
     return parse_batch(key, value, types, options)
 

@@ -25,6 +25,7 @@ __all__ = [
     "Json",
     "NumberToken",
     "check_column_name",
+    "check_depth",
     "has_members",
     "json_text",
     "member_path",
@@ -65,7 +66,7 @@ Json = Mapping[str, Any]
 
 
 class NumberToken(str):
-    """A number as the message writes it: its digits, not what a float makes of them."""
+    """A number that is no integer, as the message writes it, not as a float has it."""
 
     __slots__ = ()
 
@@ -114,7 +115,12 @@ _member_decoder: Final = json.JSONDecoder(
 )
 _token_decoder: Final = json.JSONDecoder(
     object_pairs_hook=_object,
-    parse_int=NumberToken,
+    parse_int=lambda digits: NumberToken(digits) if len(digits) > 40 else int(digits),
+    parse_float=NumberToken,
+    parse_constant=_constant,
+)
+_last_token_decoder: Final = json.JSONDecoder(
+    parse_int=_token_decoder.parse_int,
     parse_float=NumberToken,
     parse_constant=_constant,
 )
@@ -161,16 +167,18 @@ def strict_object(value: bytes | None, path: str) -> dict[str, Any]:
     return document
 
 
-def strict_tokens(value: bytes | None) -> Any:
-    """Parse one JSON value, its numbers as `NumberToken`.
+def strict_tokens(value: bytes | None, *, is_each_once: bool = True) -> Any:
+    """Parse one JSON value, its numbers as int or `NumberToken`.
 
     Args:
         value: JSON text; ``None`` for a record without a value.
+        is_each_once: Whether to refuse an object that has a key twice; else the last one
+            counts.
 
     Raises:
         CdcDecodeError: As `strict_object`, but for the value's type.
     """
-    return _parse(value, _token_decoder)
+    return _parse(value, _token_decoder if is_each_once else _last_token_decoder)
 
 
 def _parse(value: bytes | None, decoder: json.JSONDecoder) -> object:
@@ -182,8 +190,7 @@ def _parse(value: bytes | None, decoder: json.JSONDecoder) -> object:
         raise _not_utf8(value, error) from None
     if not text.strip(_JSON_SPACE):
         raise CdcDecodeError("not_json", "$", "Expected JSON, got an empty value")
-    if text.count("[") + text.count("{") > MAX_DEPTH:
-        _check_depth(text)
+    check_depth(text)
     try:
         document = _load(text, decoder)
     except _RepeatedKeyError:
@@ -213,8 +220,17 @@ def _load(text: str, decoder: json.JSONDecoder) -> object:
     return loaded
 
 
-def _check_depth(text: str) -> None:
-    """Refuse deep nesting before a recursive parser sees it."""
+def check_depth(text: str) -> None:
+    """Refuse deep nesting before a recursive parser sees it.
+
+    Args:
+        text: A JSON text.
+
+    Raises:
+        CdcDecodeError: If it is deeper than `MAX_DEPTH`.
+    """
+    if text.count("[") + text.count("{") <= MAX_DEPTH:
+        return
     depth = 0
     for match in _BRACKET.finditer(text):
         bracket = match.group()

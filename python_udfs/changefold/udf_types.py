@@ -83,4 +83,4 @@ DEBEZIUM_MESSAGE: Final = (
     "logical_message: string, "
     "error: struct<class: string, path: string, message: string>>"
 )
-"""One message of Debezium, as `arrow_debezium.parse_batch` builds it."""
+"""One message of Debezium, as `protocols.debezium.parse_batch` builds it."""

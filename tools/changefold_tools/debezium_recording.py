@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from changefold.connect_types import connect_type_text, parse_connect_type
 from changefold.connect_values import UNAVAILABLE, row_shape
-from changefold.debezium import DebeziumMessage, decode_debezium
+from changefold.protocols.debezium import DebeziumMessage, decode_debezium
 from changefold_tools.oracle_text import Kind, kind_of
 
 if TYPE_CHECKING:

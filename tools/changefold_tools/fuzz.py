@@ -1,9 +1,9 @@
 """Do the decoders survive anything? Damages recorded messages and decodes them.
 
 Each message is decoded by itself and in a batch among others, as Spark does it, twice.
-Whatever is wrong with it, nothing may raise, no message may vanish, both ways must say
-the same, and what can not be read must say why. What is read goes on to the functions
-that SQL calls with it.
+Whatever is wrong with it, nothing may raise, no message may vanish or change another, and
+what can not be read must say why. What is read goes on to the functions that SQL calls
+with it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import signal
 import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -28,10 +28,8 @@ import pyarrow as pa
 from rich import box
 from rich.table import Table
 
-from changefold import arrow_debezium, debezium
-from changefold.batch_decoder import as_row
 from changefold.declared_types import table_name
-from changefold.protocols import canal_json, simple_avro, simple_json
+from changefold.protocols import canal_json, debezium, simple_avro, simple_json
 from changefold.register import (
     _convert_mysql_value,
     _fold_table_schemas,
@@ -62,7 +60,6 @@ BATCH: Final = 50
 """So many damaged messages are decoded together, among as many whole ones at most."""
 
 _NEIGHBOURS: Final = 60
-_WARM_UP: Final = 300
 _READ_AT_MOST: Final = 3000
 """Messages of a recording that are used; more are of the same kinds."""
 
@@ -85,19 +82,17 @@ _MAX_FAILURES: Final = 20
 
 @dataclass(frozen=True)
 class Decoder:
-    """The two ways to decode messages of a protocol.
+    """How messages of a protocol are decoded.
 
     Attributes:
-        alone: Decodes one message, with the types that were declared.
-        together: Decodes a batch.
-        type: What `together` returns.
+        decode: Decodes a batch, with the types that were declared.
+        type: What it returns.
         kinds: The event kinds.
         wire_form: The form of the values in its rows.
         is_avro: Whether it is Avro, and not JSON.
     """
 
-    alone: Callable[[Message, str | None], Row]
-    together: Callable[[Sequence[Message], str | None], pa.StructArray]
+    decode: Callable[[Sequence[Message], str | None], pa.StructArray]
     type: pa.StructType
     kinds: tuple[str, ...]
     wire_form: str
@@ -108,27 +103,13 @@ def _values(messages: Sequence[Message]) -> pa.BinaryArray:
     return pa.array([message.value for message in messages], pa.binary())
 
 
-def _canal_json(message: Message, types: str | None) -> Row:
-    del types
-    decoded = canal_json.read_canal_json(message.value)
-    row = as_row(decoded)
-    row["images"] = [
-        {"data": data.decode(), "old": None if old is None else old.decode()}
-        for data, old in decoded.images
-    ]
-    return row
-
-
-def _together_debezium(
-    messages: Sequence[Message], types: str | None
-) -> pa.StructArray:
+def _debezium(messages: Sequence[Message], types: str | None) -> pa.StructArray:
     keys = pa.array([message.key for message in messages], pa.binary())
     declared = pa.array([types] * len(messages), pa.string())
-    return arrow_debezium.parse_batch(keys, _values(messages), declared)
+    return debezium.parse_batch(keys, _values(messages), declared)
 
 
 _CANAL_JSON: Final = Decoder(
-    _canal_json,
     lambda messages, _: canal_json.parse_batch(_values(messages)),
     canal_json.CANAL_JSON_TYPE,
     get_args(canal_json.EventKind),
@@ -139,14 +120,12 @@ DECODERS: Final[dict[str, Decoder]] = {
     "ticdc_canal_json": _CANAL_JSON,
     "canal_json": _CANAL_JSON,
     "ticdc_simple": Decoder(
-        lambda message, _: as_row(simple_json.read_simple(message.value)),
         lambda messages, _: simple_json.parse_batch(_values(messages)),
         simple_json.SIMPLE_TYPE,
         get_args(simple_json.EventKind),
         SIMPLE,
     ),
     "ticdc_simple_avro": Decoder(
-        lambda message, _: as_row(simple_avro.read_simple_avro(message.value)),
         lambda messages, _: simple_avro.parse_batch(_values(messages)),
         simple_json.SIMPLE_TYPE,
         get_args(simple_json.EventKind),
@@ -154,11 +133,7 @@ DECODERS: Final[dict[str, Decoder]] = {
         is_avro=True,
     ),
     "debezium": Decoder(
-        lambda message, types: as_row(debezium.read_debezium(*message, types)),
-        _together_debezium,
-        arrow_debezium.DEBEZIUM_TYPE,
-        get_args(debezium.EventKind),
-        CONNECT,
+        _debezium, debezium.DEBEZIUM_TYPE, get_args(debezium.EventKind), CONNECT
     ),
 }
 """By the protocol, as in the var ``topics``."""
@@ -208,8 +183,9 @@ class Topic:
     def by_kind(self) -> list[list[Message]]:
         """The messages by their event kind: rows are most of them."""
         kinds: dict[str, list[Message]] = {}
-        for message in self.messages:
-            kind = self.decoder.alone(message, None)["event_kind"]
+        rows = self.decoder.decode(self.messages, None)
+        found = rows.field("event_kind").to_pylist()
+        for message, kind in zip(self.messages, found, strict=True):
             kinds.setdefault(kind, []).append(message)
         return list(kinds.values())
 
@@ -219,8 +195,8 @@ class Topic:
         if self.protocol != "debezium":
             return None
         tables: dict[str, dict[str, str]] = {}
-        for message in replace(self, is_bare=False).messages:
-            row = self.decoder.alone(message, None)
+        messages = replace(self, is_bare=False).messages
+        for row in self.decoder.decode(messages, None).to_pylist():
             if row["event_kind"] == "row" and row["column_types"] is not None:
                 named = (row["source_database"], row["source_schema"])
                 table = table_name(*named, row["source_table"])
@@ -648,13 +624,11 @@ class _Batch:
     report: Report
 
     def check(self) -> None:
-        """Decode all messages in every way, and note what is wrong."""
+        """Decode all messages, and note what is wrong."""
         messages = self.topic.messages
         start = self.chance.randrange(max(1, len(messages) - _NEIGHBOURS))
         whole = messages[start : start + _NEIGHBOURS]
-        # So the fast way knows the tables.
-        _warm_up(self.topic, self.types)
-        whole_rows = [self._alone(message) for message in whole]
+        whole_rows = self._decode(whole)
         rows: list[Row] = []
         decoded: list[_Damaged] = []
         began = time.thread_time()
@@ -668,19 +642,15 @@ class _Batch:
         order = list(range(len(decoded) + len(whole)))
         self.chance.shuffle(order)
         for places in (order, order[::-1]):
-            self._check_together(decoded, whole, rows + whole_rows, places, seconds)
+            self._check_together(decoded, whole, whole_rows, places, seconds)
         self._check_fold(rows + whole_rows)
 
-    def _alone(self, message: Message) -> Row:
+    def _decode(self, messages: Sequence[Message]) -> list[Row]:
         with _stopped_in_time():
-            return self.topic.decoder.alone(message, self.types)
-
-    def _together(self, messages: Sequence[Message]) -> list[Row]:
-        with _stopped_in_time():
-            array = self.topic.decoder.together(messages, self.types)
+            array = self.topic.decoder.decode(messages, self.types)
         array.validate(full=True)
-        if array.type != self.topic.decoder.type:
-            raise TypeError(f"The batch is of type {array.type}.")
+        if array.type != self.topic.decoder.type or len(array) != len(messages):
+            raise TypeError(f"The batch is of {len(array)} {array.type}.")
         rows: list[Row] = array.to_pylist()
         return rows
 
@@ -688,7 +658,7 @@ class _Batch:
         """Decode a damaged message by itself; ``None`` if that raises."""
         began = time.thread_time()
         try:
-            row = self._alone(each.message)
+            (row,) = self._decode([each.message])
         except Exception as error:  # noqa: BLE001  # whatever it is, it must not be
             self._fail(each, f"decoding it alone raises {_named(error)}")
             return None
@@ -699,8 +669,6 @@ class _Batch:
         self.report.count(self.topic.protocol, row)
         for fault in _faults(self.topic.decoder, each.message, row):
             self._fail(each, fault)
-        if self._alone(each.message) != row:
-            self._fail(each, "decoding it again gives another result")
         began = time.thread_time()
         try:
             with _stopped_in_time():
@@ -720,49 +688,46 @@ class _Batch:
         places: Sequence[int],
         seconds: float,
     ) -> None:
-        """Decode the batch in one order, and compare.
+        """Decode the batch in one order.
 
         Args:
             damaged: The damaged messages.
             whole: The others.
-            expected: What each of both is by itself.
+            expected: What the others are among themselves.
             places: The order.
             seconds: How long the damaged messages took by themselves.
         """
         messages = [*(each.message for each in damaged), *whole]
         began = time.thread_time()
         try:
-            rows = self._together([messages[place] for place in places])
+            rows = self._decode([messages[place] for place in places])
         except Exception as error:  # noqa: BLE001  # whatever it is, it must not be
-            culprit = self._culprit(damaged, whole)
+            culprit = self._culprit(damaged, whole, expected)
             self._fail(culprit, f"decoding a batch with it raises {_named(error)}")
             return
         taken = time.thread_time() - began - seconds
         if taken > MAX_SECONDS:
             self._fail(damaged[0], f"its batch takes {taken:.1f} s more")
-        if len(rows) != len(messages):
-            lost = len(messages) - len(rows)
-            self._fail(damaged[0], f"its batch of {len(messages)} loses {lost}")
-            return
         for place, row in zip(places, rows, strict=True):
-            if row == expected[place]:
-                continue
-            difference = _difference(expected[place], row)
             if place < len(damaged):
-                self._fail(damaged[place], f"in a batch it is another: {difference}")
-            else:
-                culprit = self._culprit(damaged, whole)
+                for fault in _faults(self.topic.decoder, messages[place], row):
+                    self._fail(damaged[place], f"in a batch: {fault}")
+            elif row != expected[place - len(damaged)]:
+                difference = _difference(expected[place - len(damaged)], row)
+                culprit = self._culprit(damaged, whole, expected)
                 self._fail(culprit, f"it changes a whole message: {difference}")
                 return
 
     def _culprit(
-        self, damaged: Sequence[_Damaged], whole: Sequence[Message]
+        self,
+        damaged: Sequence[_Damaged],
+        whole: Sequence[Message],
+        expected: Sequence[Row],
     ) -> _Damaged:
         """Return the damaged message that spoils a batch; the first if none alone does."""
-        expected = [self._alone(message) for message in whole]
         for each in damaged:
             try:
-                if self._together([*whole, each.message])[:-1] != expected:
+                if self._decode([*whole, each.message])[:-1] != expected:
                     return each
             except Exception:  # noqa: BLE001  # whatever it is, it is this message
                 return each
@@ -828,11 +793,6 @@ def _stopped_in_time() -> Iterator[None]:
         signal.signal(signal.SIGPROF, before)
 
 
-@lru_cache(maxsize=256)
-def _warm_up(topic: Topic, types: str | None) -> None:
-    topic.decoder.together(topic.messages[:_WARM_UP], types)
-
-
 def _named(error: Exception) -> str:
     return f"{type(error).__name__}: {str(error)[:300]}"
 
@@ -841,7 +801,7 @@ def _difference(expected: Row, row: Row) -> str:
     """Say in which fields two rows differ."""
     names = [name for name in expected if row.get(name) != expected[name]]
     texts = [
-        f"{name} is {str(row.get(name))[:200]}, alone {str(expected[name])[:200]}"
+        f"{name} is {str(row.get(name))[:200]}, without it {str(expected[name])[:200]}"
         for name in names[:3]
     ]
     return "; ".join(texts)

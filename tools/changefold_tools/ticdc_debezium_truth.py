@@ -23,7 +23,7 @@ from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
-from changefold.debezium import read_debezium
+from changefold.protocols.debezium import read_debezium
 from changefold.wire_forms import CONNECT, from_wire
 from changefold_tools.cut_down import CutDownChange
 from changefold_tools.debezium_recording import read_records

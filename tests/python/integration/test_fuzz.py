@@ -128,7 +128,7 @@ def test_what_is_quarantined_is_what_the_decoders_can_not_read(
     expected: dict[str, Counter[str]] = {}
     for topic, messages in outcome.messages.items():
         decoder = DECODERS[topic.removeprefix("damaged_")]
-        rows = [decoder.alone(message, None) for message in messages]
+        rows = decoder.decode(messages, None).to_pylist()
         expected[topic] = Counter(
             row["error"]["class"] for row in rows if row["event_kind"] == "invalid"
         )

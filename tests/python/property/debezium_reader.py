@@ -16,7 +16,7 @@ from debezium_histories import ENTRIES
 from histories import ITEMS, MARKS, Line
 
 from changefold.connect_types import ConnectType, parse_connect_type
-from changefold.debezium import DebeziumMessage, read_debezium
+from changefold.protocols.debezium import DebeziumMessage, read_debezium
 
 Texts = dict[str, str | None]
 

@@ -1,7 +1,7 @@
 """A batch of Debezium messages decoded together is what each gives by itself.
 
 Of the recorded messages in `tests/golden/debezium`, and of the same changed in one
-place: what the fast way does not recognise with certainty, it must leave.
+place: what is special about a message, the strict reader has to see.
 """
 
 import gzip
@@ -14,14 +14,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from message_rows import as_row
 
-from changefold import arrow_debezium, json_tails
-from changefold.arrow_debezium import parse_batch
-from changefold.batch_decoder import as_row
 from changefold.connect_values import UNAVAILABLE
-from changefold.debezium import read_debezium
 from changefold.declared_types import table_name
-from changefold.json_tails import Tail, TailForms
+from changefold.protocols import debezium
+from changefold.protocols.debezium import changes, parse_batch, read_debezium
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "debezium"
 SCENARIOS = sorted(path.parent.name for path in GOLDEN.glob("*/messages.ndjson.gz"))
@@ -30,10 +28,9 @@ Record = tuple[bytes | None, bytes | None]
 
 
 @pytest.fixture(autouse=True)
-def _few_make_a_form(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Begin without forms of ends, and keep those that a few messages have."""
-    monkeypatch.setattr(json_tails, "_WORTH_A_FORM", 2)
-    monkeypatch.setattr(arrow_debezium, "_tails", TailForms())
+def _one_makes_a_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave no message to the strict reader because it is alone."""
+    monkeypatch.setattr(changes, "_WORTH_A_GROUP", 1)
 
 
 def records(scenario: str) -> list[Record]:
@@ -82,10 +79,9 @@ def together(
 
 def assert_same(messages: list[Record], types: list[str | None] | None = None) -> None:
     expected = one_by_one(messages, types)
-    # The second time the ends of many have a known form.
-    for found in (together(messages, types), together(messages, types)):
-        for message, row, expected_row in zip(messages, found, expected, strict=True):
-            assert row == expected_row, message
+    found = together(messages, types)
+    for message, row, expected_row in zip(messages, found, expected, strict=True):
+        assert row == expected_row, message
 
 
 def declared_types(
@@ -137,18 +133,20 @@ def test_a_batch_of_recorded_messages_is_what_each_of_them_gives(
 @pytest.mark.parametrize(
     "scenario", ["sqlserver_shop_synthetic", "postgresql_shop", "mariadb_shop"]
 )
-def test_most_messages_of_a_batch_are_not_parsed_one_by_one(
+def test_most_messages_of_a_batch_are_read_together(
     scenario: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(changes, "_WORTH_A_GROUP", 8)
     # A batch is larger than a sample.
     messages = records(scenario) * 10
     parsed = []
 
-    def count(*message: Any) -> Any:
-        parsed.append(message)
-        return read_debezium(*message)
+    def count(key: Any, value: Any, declared: Any) -> Any:
+        parsed.extend([value] if value is not None else [])
+        return read_strictly(key, value, declared)
 
-    monkeypatch.setattr(arrow_debezium, "read_debezium", count)
+    read_strictly = debezium._read
+    monkeypatch.setattr(debezium, "_read", count)
     without = [(bare(key), bare(value)) for key, value in messages]
     types = declared_types(messages)
     for each, declared in ((messages, None), (without, None), (without, types)):
@@ -156,31 +154,6 @@ def test_most_messages_of_a_batch_are_not_parsed_one_by_one(
         together(each, declared)
         # The others are DDL, truncates and heartbeats.
         assert len(parsed) < len(messages) / 4
-
-
-@pytest.mark.parametrize(
-    "scenario",
-    ["sqlserver_shop_synthetic", "postgresql_shop", "mariadb_shop"],
-)
-def test_the_ends_of_most_messages_have_a_form_that_was_seen(
-    scenario: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read: list[int] = []
-
-    def count(tail: Tail) -> Any:
-        read.extend(tail.messages.tolist())
-        return read_tail(tail)
-
-    read_tail = Tail.read
-    monkeypatch.setattr(Tail, "read", count)
-    messages = records(scenario) * 10
-    for each in (messages, [(bare(key), bare(value)) for key, value in messages]):
-        monkeypatch.setattr(arrow_debezium, "_tails", TailForms())
-        for _ in range(json_tails._MAX_FORMS):
-            read.clear()
-            together(each)
-        changes = [row for row in together(each) if row["event_kind"] == "row"]
-        assert len(read) > len(changes) / 2
 
 
 # ------------------------------------------------------------------ changed messages
@@ -359,31 +332,11 @@ CHANGES: dict[str, Callable[[bytes, random.Random], bytes]] = {
 }
 
 
-@pytest.mark.parametrize(
-    "scenario", ["sqlserver_shop_synthetic", "postgresql_shop", "mariadb_shop"]
-)
-def test_no_byte_of_an_end_with_a_known_form_can_be_another_unnoticed(
-    scenario: str,
-) -> None:
-    messages = [(bare(key), bare(value)) for key, value in records(scenario)]
-    key, value = next(each for each in messages if b'"op":"c"' in (each[1] or b""))
-    assert value is not None
-    together([(key, value)] * 2)
-    changed: list[Record] = [
-        (key, value[:place] + bytes([byte]) + value[place + 1 :])
-        for place in range(value.rindex(b',"source":{') - 1, len(value))
-        for byte in b'\x00\x1f "\\,-09:a{}~\x7f\x80\xc3\xfa\xff'
-    ]
-    assert_same(changed)
-
-
 @pytest.mark.parametrize("scenario", SCENARIOS)
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_changed_message_among_others_is_what_it_gives_by_itself(
-    scenario: str, change: str, monkeypatch: pytest.MonkeyPatch
+    scenario: str, change: str
 ) -> None:
-    # So that none is left to the slow way because it is alone.
-    monkeypatch.setattr(arrow_debezium, "_WORTH_A_GROUP", 1)
     chance = random.Random(f"{scenario} {change}")  # noqa: S311  # the same each time
     recorded = records(scenario)
     messages = chance.sample(recorded, min(len(recorded), 120))
@@ -405,10 +358,7 @@ def test_a_changed_message_among_others_is_what_it_gives_by_itself(
 @pytest.mark.parametrize(
     "scenario", ["sqlserver_types_synthetic", "postgresql_types", "mariadb_types"]
 )
-def test_any_value_in_any_column_is_what_it_gives_by_itself(
-    scenario: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(arrow_debezium, "_WORTH_A_GROUP", 1)
+def test_any_value_in_any_column_is_what_it_gives_by_itself(scenario: str) -> None:
     chance = random.Random(scenario)  # noqa: S311  # the same each time
     mutate = CHANGES["another value"]
     changed: list[Record] = [
@@ -428,10 +378,7 @@ def test_any_value_in_any_column_is_what_it_gives_by_itself(
 
 
 @pytest.mark.parametrize("type_", ["float", "double"])
-def test_fractions_of_a_batch_are_the_texts_of_each(
-    type_: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(arrow_debezium, "_WORTH_A_GROUP", 1)
+def test_fractions_of_a_batch_are_the_texts_of_each(type_: str) -> None:
     chance = random.Random(type_)  # noqa: S311  # the same each time
     tokens = ["0.0", "-0.0", "0.001", "0.0001", "0.00001", "1.10", "10.0", "1.0e5"]
     tokens += ["9999999999999.9", "99999999999999.9", "123456.7", "16777217.0"]
@@ -481,7 +428,6 @@ def test_a_source_like_no_other_is_what_it_gives_by_itself(
 
 
 def test_rows_whose_names_differ_in_one_letter_are_told_apart() -> None:
-    # The number of such rows may be the same, see `json_layouts.Signatures`.
     names = [f"column_{number:02}" for number in range(30)]
     messages: list[Record] = []
     for number in range(8):
@@ -501,25 +447,6 @@ def test_an_empty_batch_and_a_batch_of_nothing_are_decoded() -> None:
     assert_same([(None, None)] * 5)
     assert_same([(b"", b"")] * 5)
     assert_same([(b"{}", b"{}"), (b'"', b"\\"), (b"\x00", b"null")] * 5)
-
-
-def test_a_batch_that_may_not_fit_is_decoded_one_by_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    messages = records("postgresql_shop")[:50]
-    monkeypatch.setattr(arrow_debezium, "_MAX_BATCH_BYTES", 10)
-    assert_same(messages)
-
-
-@pytest.mark.parametrize("count", [49, 50])
-def test_a_large_batch_is_decoded_in_parts(
-    monkeypatch: pytest.MonkeyPatch, count: int
-) -> None:
-    messages = records("postgresql_shop")[:count]
-    without = [(bare(key), bare(value)) for key, value in messages]
-    monkeypatch.setattr(arrow_debezium, "_MESSAGES_AT_ONCE", 10)
-    assert_same(messages)
-    assert_same(without, declared_types(messages, random.Random(count)))  # noqa: S311  # the same each time
 
 
 def test_arrays_of_other_types_and_with_an_offset_are_decoded() -> None:

@@ -9,11 +9,10 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pytest
+from message_rows import as_row
 
-from changefold.arrow_debezium import parse_batch
-from changefold.batch_decoder import as_row
 from changefold.connect_values import UNAVAILABLE
-from changefold.debezium import DebeziumMessage, read_debezium
+from changefold.protocols.debezium import DebeziumMessage, parse_batch, read_debezium
 
 Row = dict[str, Any]
 

@@ -21,9 +21,9 @@ from debezium_corpus import MARIADB, POSTGRESQL, SQL_SERVER, field
 from simple_messages import encode
 
 from changefold.connect_values import UNAVAILABLE
-from changefold.debezium import DebeziumMessage, decode_debezium
 from changefold.declared_types import table_name
 from changefold.described_schemas import SeenSchema
+from changefold.protocols.debezium import DebeziumMessage, decode_debezium
 from changefold.schemas import TableVersion, fold_schemas
 
 Row = dict[str, Any]

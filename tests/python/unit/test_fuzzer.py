@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from random import Random
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
 import pytest
 from rich.console import Console
 from simple_messages import BOOTSTRAP, DDL, INSERT, UPDATE, WATERMARK, encode
@@ -16,10 +18,9 @@ from changefold_tools.fuzz import DECODERS, Fuzzer, Topic, print_report, read_to
 from changefold_tools.mutations import AVRO, BYTES, JSON, RECORD, Message, mutate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
-    import pyarrow as pa
 
 PROTOCOL: Final = "ticdc_simple"
 GOOD: Final = DECODERS[PROTOCOL]
@@ -107,55 +108,58 @@ def test_good_decoders_have_no_failure_and_all_messages_are_counted(
     assert "0 failure(s)" in printed
 
 
-def _raising(message: Message, types: str | None) -> dict[str, Any]:
-    if message.value == b"{}":
+Decode = Callable[["Sequence[Message]", "str | None"], "pa.StructArray"]
+
+
+def _has_damage(messages: Sequence[Message]) -> bool:
+    return any(message.value == b"{}" for message in messages)
+
+
+def _raising(messages: Sequence[Message], types: str | None) -> pa.StructArray:
+    if _has_damage(messages):
         raise IndexError("no such place")
-    return GOOD.alone(message, types)
+    return GOOD.decode(messages, types)
 
 
-def _never_ending(message: Message, types: str | None) -> dict[str, Any]:
-    while message.value == b"{}":
+def _never_ending(messages: Sequence[Message], types: str | None) -> pa.StructArray:
+    while _has_damage(messages):
         pass
-    return GOOD.alone(message, types)
+    return GOOD.decode(messages, types)
 
 
-def _hungry(message: Message, types: str | None) -> dict[str, Any]:
-    if message.value == b"{}":
+def _hungry(messages: Sequence[Message], types: str | None) -> pa.StructArray:
+    if _has_damage(messages):
         bytearray(1 << 40)
-    return GOOD.alone(message, types)
+    return GOOD.decode(messages, types)
 
 
-def _moody(message: Message, types: str | None) -> dict[str, Any]:
-    _moody.calls += 1  # type: ignore[attr-defined]  # a function has no fields
-    return GOOD.alone(message, types) | {"table_id": _moody.calls}  # type: ignore[attr-defined]  # as above
+def _losing(messages: Sequence[Message], types: str | None) -> pa.StructArray:
+    return GOOD.decode(messages, types)[_has_damage(messages) :]
 
 
-_moody.calls = 0  # type: ignore[attr-defined]  # as above
+def _with(**fields: object) -> Decode:
+    def decode(messages: Sequence[Message], types: str | None) -> pa.StructArray:
+        rows = GOOD.decode(messages, types).to_pylist()
+        for message, row in zip(messages, rows, strict=True):
+            if message.value == b"{}":
+                error = row["error"] | fields.get("error", {})
+                row.update(fields | {"error": error})
+        return pa.array(rows, GOOD.type)
+
+    return decode
 
 
-def _saying(**error: str) -> Callable[[Message, str | None], dict[str, Any]]:
-    def alone(message: Message, types: str | None) -> dict[str, Any]:
-        row = GOOD.alone(message, types)
-        return row if row["error"] is None else row | {"error": row["error"] | error}
-
-    return alone
-
-
-def _with(**fields: object) -> Callable[[Message, str | None], dict[str, Any]]:
-    def alone(message: Message, types: str | None) -> dict[str, Any]:
-        row = GOOD.alone(message, types)
-        return row | fields if message.value == b"{}" else row
-
-    return alone
+def _saying(**error: str) -> Decode:
+    return _with(error=error)
 
 
 @pytest.mark.parametrize(
-    ("alone", "reason"),
+    ("decode", "reason"),
     [
         (_raising, "decoding it alone raises IndexError: no such place"),
         (_never_ending, "decoding it alone raises _TookTooLongError"),
         (_hungry, "decoding it alone raises MemoryError"),
-        (_moody, "decoding it again gives another result"),
+        (_losing, "decoding it alone raises TypeError: The batch is of 0"),
         (_saying(message="Wrong."), "no sentence: Wrong."),
         (
             _saying(message="Expected this, got <object object at 0x7f>"),
@@ -169,16 +173,15 @@ def _with(**fields: object) -> Callable[[Message, str | None], dict[str, Any]]:
         (_with(data="{"), "data is no JSON dict: {"),
         (_with(build_ts_ms=2**62), "build_ts_ms = 4611686018427387904 is no time"),
         (_with(data=json.dumps({"a": "b" * 3_000_000})), "characters made of 2 bytes"),
-        (_with(ddl_sql=5), "what SQL does with it raises"),
     ],
 )
 def test_a_decoder_that_is_wrong_about_a_message_is_found(
     topics: list[Topic],
     monkeypatch: pytest.MonkeyPatch,
-    alone: Callable[[Message, str | None], dict[str, Any]],
+    decode: Decode,
     reason: str,
 ) -> None:
-    monkeypatch.setitem(DECODERS, PROTOCOL, replace(GOOD, alone=alone))
+    monkeypatch.setitem(DECODERS, PROTOCOL, replace(GOOD, decode=decode))
     monkeypatch.setattr(fuzz, "_STOP_AFTER", 0.5)
     monkeypatch.setattr(fuzz, "mutate", lambda *_, **__: (Message(None, b"{}"), ["x"]))
     (failure, *_) = [
@@ -187,53 +190,51 @@ def test_a_decoder_that_is_wrong_about_a_message_is_found(
     assert "again: changefold fuzz --seed 3 --only 0" in str(failure)
 
 
-def _losing(messages: Sequence[Message], types: str | None) -> pa.StructArray:
-    return GOOD.together(messages, types)[1:]
+def test_what_sql_does_with_a_message_may_not_raise(
+    topics: list[Topic], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> str:
+        raise KeyError("sql")
+
+    monkeypatch.setattr(fuzz, "_parse_mysql_ddl", refuse)
+    monkeypatch.setattr(
+        fuzz, "mutate", lambda *_, **__: (Message(None, encode(DDL)), [])
+    )
+    failures = Fuzzer(topics, 3).run(1).failures
+    assert "what SQL does with it raises KeyError: 'sql'" in {
+        each.reason for each in failures
+    }
 
 
 def _refusing(messages: Sequence[Message], types: str | None) -> pa.StructArray:
-    if any(message.value == b"{}" for message in messages):
+    if len(messages) > 1 and _has_damage(messages):
         raise KeyError("data")
-    return GOOD.together(messages, types)
+    return GOOD.decode(messages, types)
 
 
 def _spreading(messages: Sequence[Message], types: str | None) -> pa.StructArray:
-    if any(message.value == b"{}" for message in messages):
+    if _has_damage(messages):
         messages = [Message(None, b"{}")] * len(messages)
-    return GOOD.together(messages, types)
-
-
-def _lenient(messages: Sequence[Message], types: str | None) -> pa.StructArray:
-    good = Message(None, encode(INSERT))
-    return GOOD.together(
-        [good if message.value == b"{}" else message for message in messages], types
-    )
+    return GOOD.decode(messages, types)
 
 
 @pytest.mark.parametrize(
-    ("together", "reason"),
+    ("decode", "reason"),
     [
-        (_losing, "loses 1"),
         (_refusing, "decoding a batch with it raises KeyError: 'data'"),
-        (_spreading, "it changes a whole message: event_kind is invalid, alone "),
-        (_lenient, "in a batch it is another: event_kind is row, alone invalid"),
+        (_spreading, "it changes a whole message: event_kind is invalid, without it "),
     ],
 )
 def test_a_decoder_that_is_wrong_about_a_batch_is_found_with_the_message(
-    topics: list[Topic],
-    monkeypatch: pytest.MonkeyPatch,
-    together: Callable[[Sequence[Message], str | None], pa.StructArray],
-    reason: str,
+    topics: list[Topic], monkeypatch: pytest.MonkeyPatch, decode: Decode, reason: str
 ) -> None:
     damaged = iter([b"x"] * 20 + [b"{}"] + [b"y"] * 40)
-    monkeypatch.setitem(DECODERS, PROTOCOL, replace(GOOD, together=together))
+    monkeypatch.setitem(DECODERS, PROTOCOL, replace(GOOD, decode=decode))
     monkeypatch.setattr(
         fuzz, "mutate", lambda *_, **__: (Message(None, next(damaged)), ["x"])
     )
     failures = Fuzzer(topics, 3).run(1).failures
-    found = [each.number for each in failures if reason in each.reason]
-    assert found
-    assert set(found) == ({0} if together is _losing else {20})
+    assert {each.number for each in failures if reason in each.reason} == {20}
 
 
 def test_recordings_that_are_not_there_are_said(tmp_path: Path) -> None:

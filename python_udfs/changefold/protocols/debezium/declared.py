@@ -1,0 +1,33 @@
+"""What a topic declares of its messages."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from changefold.declared_types import read_options, read_types
+
+__all__ = ["Declared", "read_declared"]
+
+
+class Declared(NamedTuple):
+    """What a topic declares: types, and the fields of `declared_types.Options`."""
+
+    types: str | None
+    placeholder: str
+    keys: Mapping[str, tuple[str, ...]]
+    is_compacted: bool
+
+
+@lru_cache(maxsize=64)
+def read_declared(types: str | None, options: str | None) -> Declared:
+    """Read what a topic declares.
+
+    Args:
+        types: The types of the columns of all tables, see `declared_types`.
+        options: See `declared_types.Options`.
+
+    Raises:
+        ValueError: If it is wrong.
+    """
+    read_types(types)
+    return Declared(types, *read_options(options))
