@@ -48,7 +48,7 @@ def load(
     spark: SparkSession,
     view: str,
     values: Sequence[bytes],
-    keys: Sequence[bytes] | None = None,
+    keys: Sequence[bytes | None] | None = None,
 ) -> Messages:
     """Put messages into a cached view; those of earlier views leave the cache.
 
@@ -63,7 +63,9 @@ def load(
     spark.catalog.clearCache()
     table = pa.table(
         {
-            "key": pa.nulls(len(values)) if keys is None else pa.array(keys),
+            "key": pa.nulls(len(values))
+            if keys is None
+            else pa.array(keys, pa.binary()),
             "value": pa.array(values, pa.binary()),
         },
         pa.schema({"key": pa.binary(), "value": pa.binary()}),

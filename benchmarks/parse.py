@@ -3,6 +3,9 @@
 Both read the same messages from memory and give typed envelope columns; nothing is
 written. They take turns, so that a slow moment of the machine hits both. Spark has no
 function that reads the Simple protocol in Avro, so that one is alone.
+
+A topic of one table with regular rows says little of a real one. So each function also
+reads the recorded topics of its protocol, repeated: several tables, connectors, types.
 """
 
 from __future__ import annotations
@@ -10,6 +13,9 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
+from collections import Counter
+from itertools import cycle, islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
@@ -17,6 +23,7 @@ from rich.table import Table
 
 import messages_session
 import topic
+from changefold_tools.fuzz import read_topics
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -82,6 +89,7 @@ def main() -> None:
     for name, contest in CONTESTS.items():
         if options.only in {None, name}:
             contest(spark, canal, options.runs)
+            recorded(spark, name, options.messages, options.runs)
 
 
 def canal_json(spark: SparkSession, canal: list[str], runs: int) -> None:
@@ -135,6 +143,50 @@ def simple_avro(spark: SparkSession, canal: list[str], runs: int) -> None:
         ["parse_ticdc_simple_avro(value)"],
         runs,
     )
+
+
+GOLDEN: Final = Path(__file__).resolve().parent.parent / "tests" / "golden"
+
+FUNCTIONS: Final = {
+    "ticdc_canal_json": "parse_ticdc_canal_json(value)",
+    "canal_json": "parse_ticdc_canal_json(value)",
+    "ticdc_simple": "parse_ticdc_simple(value)",
+    "debezium": "parse_debezium(key, value, null, null)",
+    "ticdc_simple_avro": "parse_ticdc_simple_avro(value)",
+}
+"""Protocol, as in the var ``topics`` -> the function that parses it."""
+
+
+def recorded(spark: SparkSession, name: str, count: int, runs: int) -> None:
+    """Measure a function with the recorded topics of its protocol, repeated.
+
+    Args:
+        spark: The session.
+        name: Name of a contest.
+        count: Number of messages.
+        runs: How often it has its turn.
+    """
+    kinds = Counter(
+        (each.protocol, each.is_bare)
+        for each in read_topics(GOLDEN)
+        if each.protocol.removeprefix("ticdc_") == name
+    )
+    for protocol, is_bare in sorted(kinds):
+        messages = [
+            message
+            for each in read_topics(GOLDEN)
+            if (each.protocol, each.is_bare) == (protocol, is_bare)
+            for message in each.messages
+            if message.value is not None
+        ]
+        repeated = list(islice(cycle(messages), count))
+        loaded = messages_session.load(
+            spark,
+            f"recorded_{protocol}{'_without_schemas' if is_bare else ''}",
+            [message.value for message in repeated if message.value is not None],
+            [message.key for message in repeated],
+        )
+        compare(spark, loaded, [FUNCTIONS[protocol]], runs)
 
 
 CONTESTS: Final = {

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa  # noqa: TC002  # Spark reads the hints at run time
 
-from changefold import udf_types
-
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -101,18 +99,23 @@ def register(spark: SparkSession) -> None:
     from pyspark.sql.functions import udf
     from pyspark.sql.pandas.functions import arrow_udf
 
+    from changefold.protocols.batch import spark_type
+    from changefold.protocols.canal_json import CANAL_JSON_TYPE
+    from changefold.protocols.debezium import DEBEZIUM_TYPE
+    from changefold.protocols.simple_json import SIMPLE_TYPE
+
     functions = {
         "parse_ticdc_canal_json": arrow_udf(  # type: ignore[call-overload]  # its stubs do not know that the hints give the kind
-            _parse_ticdc_canal_json, udf_types.CANAL_JSON_MESSAGE
+            _parse_ticdc_canal_json, spark_type(CANAL_JSON_TYPE)
         ),
         "parse_ticdc_simple": arrow_udf(  # type: ignore[call-overload]  # as above
-            _parse_ticdc_simple, udf_types.SIMPLE_MESSAGE
+            _parse_ticdc_simple, spark_type(SIMPLE_TYPE)
         ),
         "parse_ticdc_simple_avro": arrow_udf(  # type: ignore[call-overload]  # as above
-            _parse_ticdc_simple_avro, udf_types.SIMPLE_MESSAGE
+            _parse_ticdc_simple_avro, spark_type(SIMPLE_TYPE)
         ),
         "parse_debezium": arrow_udf(  # type: ignore[call-overload]  # as above
-            _parse_debezium, udf_types.DEBEZIUM_MESSAGE
+            _parse_debezium, spark_type(DEBEZIUM_TYPE)
         ),
         "check_connect_types": udf(_check_connect_types, "string", useArrow=False),
         "parse_mysql_ddl": udf(_parse_mysql_ddl, "string", useArrow=False),

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
-from typing import Final, NamedTuple
+from types import NoneType
+from typing import Final, NamedTuple, get_args, get_type_hints
 
 import msgspec
 import numpy as np
@@ -11,16 +12,17 @@ import pyarrow as pa
 from changefold.errors import CdcDecodeError
 
 __all__ = [
-    "ERROR_TYPE",
     "Piece",
     "binaries",
     "columns_of",
     "error_fields",
     "join_pieces",
+    "spark_type",
     "struct_array",
+    "struct_type",
 ]
 
-ERROR_TYPE: Final = pa.struct(
+_ERROR_TYPE: Final = pa.struct(
     [
         pa.field("class", pa.string(), nullable=False),
         pa.field("path", pa.string(), nullable=False),
@@ -28,6 +30,36 @@ ERROR_TYPE: Final = pa.struct(
     ]
 )
 """Type of the field ``error``: the attributes of a `CdcDecodeError`."""
+
+_TYPES: Final = {int: pa.int64(), bool: pa.bool_(), CdcDecodeError: _ERROR_TYPE}
+
+
+def struct_type(message: type[msgspec.Struct], **others: pa.DataType) -> pa.StructType:
+    """Return the Arrow type of a decoded message, by the annotations of its class.
+
+    Args:
+        message: The class.
+        others: Types of fields that are neither texts, integers, bools nor the error.
+    """
+    fields = []
+    for name, hint in get_type_hints(message).items():
+        # `X | None`, or a type that is never null, such as `Literal`.
+        kinds = set(get_args(hint)) if NoneType in get_args(hint) else {hint}
+        is_nullable = NoneType in kinds
+        known = [_TYPES[kind] for kind in kinds if kind in _TYPES]
+        type_ = others.get(name) or (known[0] if known else pa.string())
+        fields.append(pa.field(name, type_, nullable=is_nullable))
+    return pa.struct(fields)
+
+
+def spark_type(type_: pa.DataType) -> str:
+    """Return the type as Spark and the yml of a function write it."""
+    if pa.types.is_struct(type_):
+        fields = (f"{field.name}: {spark_type(field.type)}" for field in type_)
+        return f"struct<{', '.join(fields)}>"
+    if pa.types.is_list(type_):
+        return f"array<{spark_type(type_.value_type)}>"
+    return {pa.int64(): "bigint", pa.bool_(): "boolean"}.get(type_, "string")
 
 
 def binaries(values: pa.Array) -> list[bytes | None]:

@@ -16,7 +16,7 @@ from msgspec import Raw
 
 from changefold.errors import CdcDecodeError
 from changefold.mysql_types import parse_mysql_type
-from changefold.protocols.batch import ERROR_TYPE, binaries, struct_array
+from changefold.protocols.batch import binaries, struct_array, struct_type
 from changefold.protocols.compression import JSON_START, decompress
 from changefold.protocols.large_messages import require_full_row
 from changefold.strict_json import (
@@ -98,37 +98,13 @@ class CanalJsonMessage(msgspec.Struct, gc=False):
     error: CdcDecodeError | None = None
 
 
-CANAL_JSON_TYPE: Final = pa.struct(
-    [
-        pa.field("event_kind", pa.string(), nullable=False),
-        pa.field("source_database", pa.string()),
-        pa.field("source_table", pa.string()),
-        pa.field("event_type", pa.string()),
-        pa.field("commit_ts", pa.int64()),
-        pa.field("watermark_ts", pa.int64()),
-        pa.field("es_ms", pa.int64()),
-        pa.field("ts_ms", pa.int64()),
-        pa.field("ddl_sql", pa.string()),
-        pa.field("primary_key", pa.string()),
-        pa.field("column_types", pa.string()),
-        pa.field(
-            "images",
-            pa.list_(
-                pa.field(
-                    "element",
-                    pa.struct(
-                        [
-                            pa.field("data", pa.string(), nullable=False),
-                            pa.field("old", pa.string()),
-                        ]
-                    ),
-                    nullable=False,
-                )
-            ),
-            nullable=False,
-        ),
-        pa.field("error", ERROR_TYPE),
-    ]
+_IMAGE_TYPE: Final = pa.struct(
+    [pa.field("data", pa.string(), nullable=False), pa.field("old", pa.string())]
+)
+
+CANAL_JSON_TYPE: Final = struct_type(
+    CanalJsonMessage,
+    images=pa.list_(pa.field("element", _IMAGE_TYPE, nullable=False)),
 )
 """Type of what `parse_batch` returns; `CanalJsonMessage` describes the fields."""
 

@@ -25,7 +25,7 @@ from msgspec import Raw
 
 from changefold.errors import CdcDecodeError
 from changefold.mysql_types import parse_mysql_type
-from changefold.protocols.batch import ERROR_TYPE, binaries, struct_array
+from changefold.protocols.batch import binaries, struct_array, struct_type
 from changefold.protocols.compression import JSON_START, decompress
 from changefold.protocols.large_messages import require_full_row
 from changefold.strict_json import (
@@ -137,25 +137,7 @@ class SimpleMessage(msgspec.Struct, gc=False):
     error: CdcDecodeError | None = None
 
 
-SIMPLE_TYPE: Final = pa.struct(
-    [
-        pa.field("event_kind", pa.string(), nullable=False),
-        pa.field("source_database", pa.string()),
-        pa.field("source_table", pa.string()),
-        pa.field("event_type", pa.string()),
-        pa.field("commit_ts", pa.int64()),
-        pa.field("watermark_ts", pa.int64()),
-        pa.field("build_ts_ms", pa.int64()),
-        pa.field("schema_version", pa.int64()),
-        pa.field("table_id", pa.int64()),
-        pa.field("ddl_sql", pa.string()),
-        pa.field("table_schema", pa.string()),
-        pa.field("pre_table_schema", pa.string()),
-        pa.field("data", pa.string()),
-        pa.field("old", pa.string()),
-        pa.field("error", ERROR_TYPE),
-    ]
-)
+SIMPLE_TYPE: Final = struct_type(SimpleMessage)
 """Type of what `parse_batch` returns; `SimpleMessage` describes the fields."""
 
 

@@ -16,10 +16,10 @@ import pyarrow as pa
 import pytest
 from simple_messages import ABSENT, as_row, change, encode
 
-from changefold import udf_types
 from changefold.connect_values import UNAVAILABLE
 from changefold.declared_types import table_name
 from changefold.errors import CdcDecodeError
+from changefold.protocols.batch import spark_type
 from changefold.protocols.debezium import (
     DEBEZIUM_TYPE,
     DebeziumMessage,
@@ -1766,13 +1766,11 @@ def batch(*messages: tuple[bytes | None, bytes | None]) -> list[dict[str, Any]]:
     return listed
 
 
-def test_the_type_for_spark_is_the_type_of_arrow() -> None:
-    texts = {pa.string(): "string", pa.int64(): "bigint", pa.bool_(): "boolean"}
-    fields = ", ".join(
-        f"{field.name}: {texts[field.type]}" for field in list(DEBEZIUM_TYPE)[:-1]
-    )
-    error = "error: struct<class: string, path: string, message: string>"
-    assert f"struct<{fields}, {error}>" == udf_types.DEBEZIUM_MESSAGE
+def test_the_type_for_spark_is_that_of_the_messages() -> None:
+    text = spark_type(DEBEZIUM_TYPE)
+    assert text.startswith("struct<event_kind: string, ")
+    assert "commit_ts: bigint" in text
+    assert text.endswith("error: struct<class: string, path: string, message: string>>")
 
 
 def test_the_fields_of_a_batch_are_those_of_a_message() -> None:

@@ -28,9 +28,9 @@ from simple_messages import (
     encode,
 )
 
-from changefold import udf_types
 from changefold.errors import CdcDecodeError
 from changefold.protocols import simple_json
+from changefold.protocols.batch import spark_type
 from changefold.protocols.simple_json import (
     DDL_TYPES,
     SIMPLE_TYPE,
@@ -780,13 +780,11 @@ def batch(*values: bytes | None) -> list[dict[str, Any]]:
     return listed
 
 
-def test_the_type_for_spark_is_the_type_of_arrow() -> None:
-    texts = {pa.string(): "string", pa.int64(): "bigint"}
-    fields = ", ".join(
-        f"{field.name}: {texts[field.type]}" for field in list(SIMPLE_TYPE)[:-1]
-    )
-    error = "error: struct<class: string, path: string, message: string>"
-    assert f"struct<{fields}, {error}>" == udf_types.SIMPLE_MESSAGE
+def test_the_type_for_spark_is_that_of_the_messages() -> None:
+    text = spark_type(SIMPLE_TYPE)
+    assert text.startswith("struct<event_kind: string, ")
+    assert "commit_ts: bigint" in text
+    assert text.endswith("error: struct<class: string, path: string, message: string>>")
 
 
 def test_a_batch_keeps_order_and_loses_nothing() -> None:

@@ -3,10 +3,9 @@
 from typing import Final, Literal
 
 import msgspec
-import pyarrow as pa
 
 from changefold.errors import CdcDecodeError
-from changefold.protocols.batch import ERROR_TYPE
+from changefold.protocols.batch import struct_type
 
 __all__ = ["DEBEZIUM_TYPE", "DebeziumMessage", "EventKind", "to_json"]
 
@@ -120,46 +119,7 @@ class DebeziumMessage(msgspec.Struct, gc=False):
     error: CdcDecodeError | None = None
 
 
-DEBEZIUM_TYPE: Final = pa.struct(
-    [
-        pa.field("event_kind", pa.string(), nullable=False),
-        pa.field("event_type", pa.string()),
-        pa.field("connector", pa.string()),
-        pa.field("source_name", pa.string()),
-        pa.field("source_database", pa.string()),
-        pa.field("source_schema", pa.string()),
-        pa.field("source_table", pa.string()),
-        pa.field("op", pa.string()),
-        pa.field("key", pa.string()),
-        pa.field("primary_key", pa.string()),
-        pa.field("before", pa.string()),
-        pa.field("after", pa.string()),
-        pa.field("unavailable_columns", pa.string()),
-        pa.field("is_typed", pa.bool_(), nullable=False),
-        pa.field("column_types", pa.string()),
-        pa.field("snapshot", pa.string()),
-        pa.field("is_snapshot", pa.bool_(), nullable=False),
-        pa.field("change_sequence", pa.string()),
-        pa.field("ordered_by", pa.string()),
-        pa.field("commit_lsn", pa.string()),
-        pa.field("lsn", pa.string()),
-        pa.field("event_serial_no", pa.int64()),
-        pa.field("binlog_file", pa.string()),
-        pa.field("binlog_pos", pa.int64()),
-        pa.field("binlog_row", pa.int64()),
-        pa.field("gtid", pa.string()),
-        pa.field("commit_ts", pa.int64()),
-        pa.field("watermark_ts", pa.int64()),
-        pa.field("source_ts_ms", pa.int64()),
-        pa.field("ts_ms", pa.int64()),
-        pa.field("transaction_id", pa.string()),
-        pa.field("transaction_order", pa.int64()),
-        pa.field("ddl_sql", pa.string()),
-        pa.field("table_changes", pa.string()),
-        pa.field("logical_message", pa.string()),
-        pa.field("error", ERROR_TYPE),
-    ]
-)
+DEBEZIUM_TYPE: Final = struct_type(DebeziumMessage)
 """Type of what `parse_batch` returns; `DebeziumMessage` describes the fields."""
 
 
