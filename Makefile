@@ -74,10 +74,11 @@ test-cluster: setup ## A Spark cluster of two workers, its catalog in a PostgreS
 test-delta: setup ## A recorded topic with tables of Delta
 	$(BIN)/pytest tests/delta
 
-lint: setup ## ruff, mypy, sqlfluff, dbt parse with warnings as errors
+lint: setup ## ruff, mypy, arrows between rooms, sqlfluff, dbt parse with warnings as errors
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
 	$(BIN)/sqlfluff lint --processes 2 models sample tests/dbt
 	$(BIN)/dbt --warn-error-options '{"error": "all"}' parse --quiet --no-partial-parse \
 		--target-path target/lint

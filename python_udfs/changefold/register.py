@@ -42,7 +42,7 @@ def _parse_debezium(
 
 
 def _check_connect_types(types: str | None) -> str | None:
-    from changefold.declared_types import check_types
+    from changefold.connect.declared import check_types
 
     return check_types(types)
 
@@ -50,8 +50,8 @@ def _check_connect_types(types: str | None) -> str | None:
 def _parse_mysql_ddl(sql: str | None, database: str | None) -> str | None:
     import msgspec
 
-    from changefold.ddl import parse_ddl
-    from changefold.event_types import event_type_of
+    from changefold.changefeed.event_types import event_type_of
+    from changefold.mysql.ddl import parse_ddl
 
     if sql is None:
         return None
@@ -64,7 +64,7 @@ def _parse_mysql_ddl(sql: str | None, database: str | None) -> str | None:
 def _fold_table_schemas(
     ddl_events: str | None, described: str | None, seen: str | None
 ) -> str:
-    from changefold.table_schemas import fold_table_schemas
+    from changefold.schemas.udf import fold_table_schemas
 
     return fold_table_schemas(ddl_events, described, seen)
 
@@ -72,9 +72,9 @@ def _fold_table_schemas(
 def _convert_mysql_value(
     value: str | None, from_type: str, to_type: str, wire_form: str
 ) -> str | None:
-    from changefold.mysql_types import parse_mysql_type
-    from changefold.values import convert_value
-    from changefold.wire_forms import from_wire, to_wire
+    from changefold.mysql.conversion import convert_value
+    from changefold.mysql.types import parse_mysql_type
+    from changefold.protocols.value_encodings import from_wire, to_wire
 
     if value is None:
         return None

@@ -14,7 +14,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from changefold.mysql_types import MySqlType, parse_mysql_type
+from changefold.mysql.types import MySqlType, parse_mysql_type
 from changefold.protocols.canal_json import is_binary
 from changefold_tools import compare
 from changefold_tools.compare import KnownDifference, TableResult, TableSchema

@@ -27,8 +27,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from changefold.mysql_text import shortest_float32
-from changefold.mysql_types import MySqlType, parse_mysql_type
+from changefold.mysql.text_protocol import shortest_float32
+from changefold.mysql.types import MySqlType, parse_mysql_type
 
 __all__ = [
     "Difference",

@@ -1,4 +1,4 @@
-"""Typed values of a column as the text that `connect_values` writes for its type.
+"""Typed values of a column as the text that `connect.values` writes for its type.
 
 The inverse of what the models do with a message's texts. A value that its Spark type can
 not hold is not here: its text lies in ``_cdc_conversion_failures``.
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 if TYPE_CHECKING:
-    from changefold.connect_types import ConnectType
+    from changefold.connect.types import ConnectType
 
 __all__ = ["to_connect_text"]
 

@@ -14,8 +14,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from changefold.connect_types import connect_type_text, parse_connect_type
-from changefold.connect_values import UNAVAILABLE, row_shape
+from changefold.connect.types import connect_type_text, parse_connect_type
+from changefold.connect.values import UNAVAILABLE, row_shape
 from changefold.protocols.debezium import DebeziumMessage, decode_debezium
 from changefold_tools.oracle_text import Kind, kind_of
 
@@ -212,7 +212,7 @@ def connect_text(value: object, schema: Schema | None) -> str | None:
     """Return the text of a value that a connector encoded.
 
     Args:
-        value: The value, parsed by `strict_json.strict_tokens`.
+        value: The value, parsed by `json.parse.strict_tokens`.
         schema: Of its column; none: it is as it came.
 
     Raises:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from changefold.strict_json import strict_tokens
+from changefold.json.parse import strict_tokens
 from changefold_tools import compare
 from changefold_tools.compare import KnownDifference, TableResult
 from changefold_tools.debezium_recording import (

@@ -1,6 +1,6 @@
 """Writes the built tables as NDJSON, with values as texts.
 
-They have MySQL's text form; of a table that Debezium wrote, that of `connect_values`.
+They have MySQL's text form; of a table that Debezium wrote, that of `connect.values`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from changefold.connect_types import ConnectType
-from changefold.mysql_text import to_mysql_text
-from changefold.wire_forms import SIMPLE, from_wire
+from changefold.connect.types import ConnectType
+from changefold.mysql.text_protocol import to_mysql_text
+from changefold.protocols.value_encodings import SIMPLE, from_wire
 from changefold_tools.connect_text import to_connect_text
 from changefold_tools.models import source_shapes
 from changefold_tools.render import COPY_KEY, model_names
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Row, SparkSession
 
-    from changefold.column_types import SourceType
-    from changefold.mysql_types import MySqlType
+    from changefold.connect.column_types import SourceType
+    from changefold.mysql.types import MySqlType
     from changefold_tools.shapes import TableShape
 
 

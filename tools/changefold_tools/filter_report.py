@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from rich.table import Table
 
-from changefold.changefeed_filter import load_changefeed_filter
-from changefold.ddl import (
+from changefold.changefeed.filter import load_changefeed_filter
+from changefold.mysql.ddl import (
     CreateDatabase,
     DropDatabase,
     RenameTable,
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from changefold.changefeed_filter import ChangefeedFilter
+    from changefold.changefeed.filter import ChangefeedFilter
 
 _OPERATIONS: Final = {"c": "insert", "u": "update", "d": "delete"}
 

@@ -28,14 +28,14 @@ import pyarrow as pa
 from rich import box
 from rich.table import Table
 
-from changefold.declared_types import table_name
+from changefold.connect.declared import table_name
 from changefold.protocols import canal_json, debezium, simple_avro, simple_json
+from changefold.protocols.value_encodings import CANAL, CONNECT, SIMPLE
 from changefold.register import (
     _convert_mysql_value,
     _fold_table_schemas,
     _parse_mysql_ddl,
 )
-from changefold.wire_forms import CANAL, CONNECT, SIMPLE
 from changefold_tools.mutations import Message, mutate
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from changefold.column_types import TypeSeed, seeds_of
+from changefold.connect.column_types import TypeSeed, seeds_of
 from changefold_tools.render import TableModels, model_names, table_rows
 from changefold_tools.session import run_dbt, schema_of, spark_session
 from changefold_tools.shapes import TableShape, shapes_from_versions

@@ -1,7 +1,7 @@
 """One text for a value, whether a database printed it or a table of ours holds it.
 
 A database prints ``t``, ``$1,234.50`` or ``{1,NULL}`` where the text of this project
-(`connect_values`) is ``true``, ``1234.50`` or ``["1",null]``. Both become one form here,
+(`connect.values`) is ``true``, ``1234.50`` or ``["1",null]``. Both become one form here,
 in which equal values have equal texts, and two values that differ have two:
 
 | Kind | Form |
@@ -33,12 +33,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from changefold.connect_types import BYTES_AS_TEXT
+from changefold.connect.types import BYTES_AS_TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from changefold.connect_types import ConnectType
+    from changefold.connect.types import ConnectType
 
 __all__ = [
     "NOT_COMPARED",

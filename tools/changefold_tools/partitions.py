@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from changefold.mysql_types import MySqlType, parse_mysql_type
+from changefold.mysql.conversion import convert_value
+from changefold.mysql.types import MySqlType, parse_mysql_type
 from changefold.spark_text import sql_text
-from changefold.values import convert_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from changefold.ddl import SqlValue
-    from changefold.schemas import AffectedPartition, PartitionChange
+    from changefold.mysql.ddl import SqlValue
+    from changefold.schemas.fold import AffectedPartition, PartitionChange
 
 _INTEGERS: Final = frozenset(
     {"tinyint", "smallint", "mediumint", "int", "bigint", "year"}

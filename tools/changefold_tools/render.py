@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
-from changefold.column_types import common_type
-from changefold.connect_types import ConnectType
-from changefold.mysql_types import MySqlType
+from changefold.connect.column_types import common_type
+from changefold.connect.types import ConnectType
+from changefold.mysql.types import MySqlType
 from changefold_tools.column_names import COPY_COLUMN, VERSION_COLUMNS
 from changefold_tools.inert import (
     comment_line,
@@ -27,7 +27,7 @@ from changefold_tools.inert import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from changefold.column_types import SourceType, TypeSeed
+    from changefold.connect.column_types import SourceType, TypeSeed
     from changefold_tools.shapes import Arrival, Incarnation, TableName, TableShape
 
 HEADER: Final = (

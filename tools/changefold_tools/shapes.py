@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from changefold.connect_types import PREFIX, parse_connect_type
-from changefold.mysql_types import parse_mysql_type
-from changefold.schemas import PartitionChange
+from changefold.connect.types import PREFIX, parse_connect_type
+from changefold.mysql.types import parse_mysql_type
+from changefold.schemas.fold import PartitionChange
 from changefold_tools.column_names import spark_names
 from changefold_tools.partitions import UnknownRowsError, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from changefold.column_types import SourceType
+    from changefold.connect.column_types import SourceType
 
 
 @dataclass

@@ -24,7 +24,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from changefold.protocols.debezium import read_debezium
-from changefold.wire_forms import CONNECT, from_wire
+from changefold.protocols.value_encodings import CONNECT, from_wire
 from changefold_tools.cut_down import CutDownChange
 from changefold_tools.debezium_recording import read_records
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from changefold.mysql_types import MySqlType
+    from changefold.mysql.types import MySqlType
     from changefold_tools.compare import Schemas, TableResult, Truth
 
 Line = dict[str, Any]

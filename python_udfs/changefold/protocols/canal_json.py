@@ -15,27 +15,24 @@ import pyarrow as pa
 from msgspec import Raw
 
 from changefold.errors import CdcDecodeError
-from changefold.mysql_types import parse_mysql_type
-from changefold.protocols.batch import binaries, struct_array, struct_type
-from changefold.protocols.compression import JSON_START, decompress
-from changefold.protocols.large_messages import require_full_row
-from changefold.strict_json import (
+from changefold.json.encode import json_text, member_path, shorten
+from changefold.json.fields import (
     MAX_INT64,
     MAX_MILLISECONDS,
     Json,
     check_column_name,
-    has_members,
-    json_text,
-    member_path,
     missing,
     read_bool,
     read_int64,
     read_milliseconds,
     read_string,
-    shorten,
-    strict_object,
     wrong_type,
 )
+from changefold.json.parse import has_members, strict_object
+from changefold.mysql.types import parse_mysql_type
+from changefold.protocols.batch import binaries, struct_array, struct_type
+from changefold.protocols.compression import JSON_START, decompress
+from changefold.protocols.large_messages import require_full_row
 
 __all__ = [
     "CANAL_JSON_TYPE",

@@ -14,7 +14,7 @@ from typing import Final
 import pyarrow as pa
 
 from changefold.errors import CdcDecodeError
-from changefold.strict_json import MAX_MESSAGE_BYTES
+from changefold.json.parse import MAX_MESSAGE_BYTES
 
 __all__ = ["JSON_START", "decompress"]
 

@@ -1,7 +1,8 @@
 """Refuse rows that TiCDC cut down because their message would be too large."""
 
 from changefold.errors import CdcDecodeError
-from changefold.strict_json import Json, shorten, wrong_type
+from changefold.json.encode import shorten
+from changefold.json.fields import Json, wrong_type
 
 __all__ = ["require_full_row"]
 

@@ -29,7 +29,10 @@ import msgspec
 import pyarrow as pa
 
 from changefold.errors import CdcDecodeError
-from changefold.mysql_text import shortest_float32
+from changefold.json.encode import member_path, shorten
+from changefold.json.fields import Json, check_column_name
+from changefold.json.parse import require_value
+from changefold.mysql.text_protocol import shortest_float32
 from changefold.protocols.batch import binaries, struct_array
 from changefold.protocols.compression import decompress
 from changefold.protocols.simple_json import (
@@ -37,13 +40,6 @@ from changefold.protocols.simple_json import (
     SimpleMessage,
     read_fields,
     require_images,
-)
-from changefold.strict_json import (
-    Json,
-    check_column_name,
-    member_path,
-    require_value,
-    shorten,
 )
 
 __all__ = ["SCHEMA", "decode_simple_avro", "parse_batch", "read_simple_avro"]
@@ -107,7 +103,7 @@ def read_simple_avro(value: bytes | None) -> SimpleMessage:
 # ------------------------------------------------------------------------- bytes
 
 SCHEMA: Final[list[dict[str, Any]]] = json.loads(
-    files("changefold").joinpath("simple_avro_schema.json").read_text("utf-8")
+    files("changefold.protocols").joinpath("simple_avro_schema.json").read_text("utf-8")
 )
 """The Avro schema of a message: a union, the last of its records is ``Message``."""
 

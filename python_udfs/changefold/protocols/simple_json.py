@@ -24,30 +24,26 @@ import pyarrow as pa
 from msgspec import Raw
 
 from changefold.errors import CdcDecodeError
-from changefold.mysql_types import parse_mysql_type
-from changefold.protocols.batch import binaries, struct_array, struct_type
-from changefold.protocols.compression import JSON_START, decompress
-from changefold.protocols.large_messages import require_full_row
-from changefold.strict_json import (
+from changefold.json.encode import json_text, member_path, shorten
+from changefold.json.fields import (
     MAX_INT64,
-    MAX_MESSAGE_BYTES,
     MAX_MILLISECONDS,
     MAX_NAME_LENGTH,
     Json,
     check_column_name,
-    has_members,
-    json_text,
-    member_path,
     missing,
     read_bool,
     read_int64,
     read_milliseconds,
     read_string,
     required,
-    shorten,
-    strict_object,
     wrong_type,
 )
+from changefold.json.parse import MAX_MESSAGE_BYTES, has_members, strict_object
+from changefold.mysql.types import parse_mysql_type
+from changefold.protocols.batch import binaries, struct_array, struct_type
+from changefold.protocols.compression import JSON_START, decompress
+from changefold.protocols.large_messages import require_full_row
 
 __all__ = [
     "DDL_TYPES",

@@ -26,7 +26,7 @@ from expression_cases import (
 )
 from spark_conditions import evaluate
 
-from changefold.value_expressions import render_expression
+from changefold.changefeed.row_predicates import render_expression
 from changefold_tools.session import run_dbt, spark_session
 from changefold_tools.verify import declare_topics, scratch_project
 

@@ -15,7 +15,7 @@ from debezium_deliveries import Delivery
 from debezium_histories import ENTRIES
 from histories import ITEMS, MARKS, Line
 
-from changefold.connect_types import ConnectType, parse_connect_type
+from changefold.connect.types import ConnectType, parse_connect_type
 from changefold.protocols.debezium import DebeziumMessage, read_debezium
 
 Texts = dict[str, str | None]

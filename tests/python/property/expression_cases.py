@@ -6,8 +6,8 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Final
 
-from changefold.mysql_types import parse_mysql_type
-from changefold.value_expressions import ColumnOfTable
+from changefold.changefeed.row_predicates import ColumnOfTable
+from changefold.mysql.types import parse_mysql_type
 
 
 def column(mysql_type: str, sql: str, collation: str | None = None) -> ColumnOfTable:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
-from changefold.described_schemas import SeenSchema
-from changefold.schemas import DdlEvent, TableVersion
+from changefold.schemas.fold import DdlEvent, TableVersion
+from changefold.schemas.observed import SeenSchema
 
 CREATE: Final = "CREATE TABLE t (id INT PRIMARY KEY, a INT)"
 

@@ -22,14 +22,14 @@ from histories import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from changefold.described_schemas import (
+from changefold.schemas.fold import DdlEvent, TableVersion, fold_schemas
+from changefold.schemas.observed import (
     DescribedColumn,
     DescribedIndex,
     DescribedSchema,
     SeenSchema,
     SeenVersion,
 )
-from changefold.schemas import DdlEvent, TableVersion, fold_schemas
 
 Row = tuple[str, Table]
 """A row: its sequence, and its table at the time."""

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from changefold.errors import CdcDecodeError
+from changefold.json.parse import MAX_DEPTH, MAX_MESSAGE_BYTES
 from changefold.protocols import canal_json
 from changefold.protocols.canal_json import (
     CANAL_JSON_TYPE,
@@ -18,7 +19,6 @@ from changefold.protocols.canal_json import (
     parse_batch,
     read_canal_json,
 )
-from changefold.strict_json import MAX_DEPTH, MAX_MESSAGE_BYTES
 
 DDL: dict[str, Any] = {
     "id": 0,

@@ -14,17 +14,17 @@ import pyarrow as pa
 import pytest
 from simple_messages import ABSENT, change, encode
 
-from changefold.ddl import NoEffect, parse_ddl
 from changefold.errors import CdcDecodeError
-from changefold.mysql_types import parse_mysql_type
+from changefold.mysql.conversion import convert_value
+from changefold.mysql.ddl import NoEffect, parse_ddl
+from changefold.mysql.types import parse_mysql_type
 from changefold.protocols.canal_json import (
     CanalJsonMessage,
     decode_canal_json,
     parse_batch,
 )
-from changefold.schemas import DdlEvent, TableVersion, fold_schemas
-from changefold.values import convert_value
-from changefold.wire_forms import CANAL, from_wire
+from changefold.protocols.value_encodings import CANAL, from_wire
+from changefold.schemas.fold import DdlEvent, TableVersion, fold_schemas
 
 Row = dict[str, str | None]
 

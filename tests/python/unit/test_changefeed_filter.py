@@ -6,17 +6,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from spark_conditions import evaluate
 
-from changefold.changefeed_filter import (
+from changefold.changefeed.event_types import DDL_TYPES
+from changefold.changefeed.filter import (
     ChangefeedFilter,
     FilterError,
     UpdateOnlyColumns,
     load_changefeed_filter,
     parse_changefeed_filter,
 )
-from changefold.ddl import parse_ddl
-from changefold.event_types import DDL_TYPES
-from changefold.mysql_types import parse_mysql_type
-from changefold.value_expressions import ColumnOfTable
+from changefold.changefeed.row_predicates import ColumnOfTable
+from changefold.mysql.ddl import parse_ddl
+from changefold.mysql.types import parse_mysql_type
 
 DOCUMENTED = """
 case-sensitive = true   # sections of no concern here may follow

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from changefold.column_types import TypeSeed
+from changefold.connect.column_types import TypeSeed
 from changefold_tools.column_names import COPY_COLUMN, VERSION_COLUMNS, spark_names
 from changefold_tools.models import render_models, write_models
 from changefold_tools.render import TableModels, model_name

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from changefold.mysql_types import parse_mysql_type
+from changefold.mysql.types import parse_mysql_type
 from changefold_tools.compare import (
     KnownDifference,
     TableResult,

@@ -20,12 +20,12 @@ from simple_messages import (
 )
 
 from changefold.errors import CdcDecodeError
+from changefold.json.parse import MAX_MESSAGE_BYTES
 from changefold.protocols import canal_json, simple_avro, simple_json
 from changefold.protocols.canal_json import read_canal_json
 from changefold.protocols.compression import JSON_START, decompress
 from changefold.protocols.simple_avro import read_simple_avro
 from changefold.protocols.simple_json import read_simple
-from changefold.strict_json import MAX_MESSAGE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,22 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from changefold import connect_types
-from changefold.connect_types import (
+from changefold.connect import types as connect_types
+from changefold.connect.declared import (
+    check_types,
+    declared_shape,
+    read_types,
+    table_name,
+)
+from changefold.connect.types import (
     ConnectType,
     connect_schema,
     connect_type,
     connect_type_text,
     parse_connect_type,
 )
-from changefold.connect_values import UNAVAILABLE, read_columns, row_shape
-from changefold.declared_types import (
-    check_types,
-    declared_shape,
-    read_types,
-    table_name,
-)
-from changefold.strict_json import NumberToken
+from changefold.connect.values import UNAVAILABLE, read_columns, row_shape
+from changefold.json.encode import NumberToken
 
 SEED = Path(__file__).parents[3] / "seeds" / "connect_types.csv"
 DATA = "org.apache.kafka.connect.data"

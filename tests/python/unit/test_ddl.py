@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from changefold.ddl import (
+from changefold.mysql.ddl import (
     Action,
     AddColumn,
     AddKey,

@@ -6,7 +6,7 @@ one that is not understood leaves doubt about the tables that it names, and no o
 
 import pytest
 
-from changefold.ddl import (
+from changefold.mysql.ddl import (
     Action,
     AddColumn,
     AddKey,

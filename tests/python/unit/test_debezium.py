@@ -16,9 +16,10 @@ import pyarrow as pa
 import pytest
 from simple_messages import ABSENT, as_row, change, encode
 
-from changefold.connect_values import UNAVAILABLE
-from changefold.declared_types import table_name
+from changefold.connect.declared import table_name
+from changefold.connect.values import UNAVAILABLE
 from changefold.errors import CdcDecodeError
+from changefold.json.parse import MAX_DEPTH, MAX_MESSAGE_BYTES
 from changefold.protocols.batch import spark_type
 from changefold.protocols.debezium import (
     DEBEZIUM_TYPE,
@@ -27,7 +28,6 @@ from changefold.protocols.debezium import (
     parse_batch,
     read_debezium,
 )
-from changefold.strict_json import MAX_DEPTH, MAX_MESSAGE_BYTES
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "debezium"
 

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pytest
 from message_rows import as_row
 
-from changefold.connect_values import UNAVAILABLE
-from changefold.declared_types import table_name
+from changefold.connect.declared import table_name
+from changefold.connect.values import UNAVAILABLE
 from changefold.protocols import debezium
 from changefold.protocols.debezium import changes, parse_batch, read_debezium
 

@@ -20,11 +20,11 @@ import pytest
 from debezium_corpus import MARIADB, POSTGRESQL, SQL_SERVER, field
 from simple_messages import encode
 
-from changefold.connect_values import UNAVAILABLE
-from changefold.declared_types import table_name
-from changefold.described_schemas import SeenSchema
+from changefold.connect.declared import table_name
+from changefold.connect.values import UNAVAILABLE
 from changefold.protocols.debezium import DebeziumMessage, decode_debezium
-from changefold.schemas import TableVersion, fold_schemas
+from changefold.schemas.fold import TableVersion, fold_schemas
+from changefold.schemas.observed import SeenSchema
 
 Row = dict[str, Any]
 Texts = dict[str, str | None]

@@ -5,13 +5,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from changefold.described_schemas import (
+from changefold.schemas.fold import DdlEvent, TableVersion, fold_schemas
+from changefold.schemas.observed import (
     DescribedColumn,
     DescribedIndex,
     DescribedSchema,
     SeenVersion,
 )
-from changefold.schemas import DdlEvent, TableVersion, fold_schemas
 
 ID = DescribedColumn("id", "bigint", length=20, unsigned=True, nullable=False)
 PRIMARY = DescribedIndex("PRIMARY", ("id",), unique=True, primary=True)

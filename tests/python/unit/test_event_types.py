@@ -1,7 +1,6 @@
 import pytest
 
-from changefold.ddl import parse_ddl
-from changefold.event_types import (
+from changefold.changefeed.event_types import (
     ALTER_TABLE_TYPES,
     DDL_TYPES,
     DML_TYPES,
@@ -9,6 +8,7 @@ from changefold.event_types import (
     covering_name,
     event_type_of,
 )
+from changefold.mysql.ddl import parse_ddl
 
 STATEMENTS = [
     # database

@@ -9,13 +9,13 @@ from typing import Any, Final
 import pytest
 from spark_conditions import evaluate
 
-from changefold import filter_sql
-from changefold.changefeed_filter import (
+from changefold.changefeed import to_sql as filter_sql
+from changefold.changefeed.event_types import DATABASE_TYPES, DDL_TYPES
+from changefold.changefeed.filter import (
     ChangefeedFilter,
     FilterError,
     parse_changefeed_filter,
 )
-from changefold.event_types import DATABASE_TYPES, DDL_TYPES
 
 PROJECT: Final = Path(__file__).parents[3]
 FILE: Final = "changefeed.toml"

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from spark_conditions import python_regex
 
-from changefold.go_regex import parse_go_regex
-from changefold.letter_case import lowered
+from changefold.changefeed.go_regex import parse_go_regex
+from changefold.changefeed.letter_case import lowered
 
 # What Go 1.26 says of 500 random expressions, each with whether `(?i)` stood in front:
 # null for an error, else texts in which it is found and texts in which it is not.

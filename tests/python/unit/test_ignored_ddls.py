@@ -3,7 +3,12 @@
 import pytest
 from row_schemas import CREATE, at, names, seen, sequence, types
 
-from changefold.schemas import DdlEvent, SchemaColumn, fold_schema_history, fold_schemas
+from changefold.schemas.fold import (
+    DdlEvent,
+    SchemaColumn,
+    fold_schema_history,
+    fold_schemas,
+)
 
 
 def ignored(place: int, sql: str, table: str = "t") -> DdlEvent:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pyspark.sql import Row
 from rich.console import Console
 
-from changefold.column_types import TypeSeed
+from changefold.connect.column_types import TypeSeed
 from changefold.spark_text import sql_text
 from changefold_tools import summary
 from changefold_tools.inert import comment_line, jinja_text, shown, sql_name, yml_text

@@ -3,7 +3,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from spark_conditions import evaluate
 
-from changefold.letter_case import case_variants, folded, lowered, lowered_sql
+from changefold.changefeed.letter_case import (
+    case_variants,
+    folded,
+    lowered,
+    lowered_sql,
+)
 
 DOTTED_I, LONG_S, KELVIN, SIGMA = "\u0130", "\u017f", "\u212a", "\u03c3"
 

@@ -11,9 +11,9 @@ import yaml
 from dbt.cli.main import dbtRunner
 from dbt.contracts.graph.manifest import Manifest
 
-from changefold import mysql_types
-from changefold.column_types import TypeSeed, common_type
-from changefold.mysql_types import parse_mysql_type
+from changefold.connect.column_types import TypeSeed, common_type
+from changefold.mysql import types as mysql_types
+from changefold.mysql.types import parse_mysql_type
 from changefold_tools.models import write_models
 from changefold_tools.render import TableModels, model_name, table_rows
 from changefold_tools.shapes import (

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from changefold.mysql_text import float_text, shortest_float32, to_mysql_text
-from changefold.mysql_types import parse_mysql_type
+from changefold.mysql.text_protocol import float_text, shortest_float32, to_mysql_text
+from changefold.mysql.types import parse_mysql_type
 
 
 def text_of(value: object, column_type: str) -> str | dict[str, str] | None:

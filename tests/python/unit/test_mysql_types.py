@@ -1,6 +1,6 @@
 import pytest
 
-from changefold.mysql_types import (
+from changefold.mysql.types import (
     decode_mysql_string,
     parse_mysql_type,
     quote_mysql_string,

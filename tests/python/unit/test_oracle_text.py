@@ -2,7 +2,7 @@
 
 import pytest
 
-from changefold.connect_types import parse_connect_type
+from changefold.connect.types import parse_connect_type
 from changefold_tools.oracle_text import (
     NOT_COMPARED,
     Kind,

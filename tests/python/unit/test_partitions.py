@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from changefold.schemas import DdlEvent, PartitionChange, fold_schemas
+from changefold.schemas.fold import DdlEvent, PartitionChange, fold_schemas
 from changefold_tools.partitions import UnknownRowsError, rows_of
 
 

@@ -7,10 +7,10 @@ import msgspec
 import pytest
 from row_schemas import CREATE, at, names, seen, sequence, time, types
 
-from changefold.described_schemas import SeenSchema
-from changefold.row_evidence import just_before
-from changefold.row_types import agree, type_of_row
-from changefold.schemas import TableVersion, fold_schemas
+from changefold.schemas.fold import TableVersion, fold_schemas
+from changefold.schemas.observed import SeenSchema
+from changefold.schemas.ordering import just_before
+from changefold.schemas.type_matching import agree, type_of_row
 
 
 def begins(versions: list[TableVersion]) -> list[str | None]:

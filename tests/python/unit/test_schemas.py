@@ -6,10 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from changefold.ddl import SqlValue, parse_ddl
-from changefold.described_schemas import SeenSchema
-from changefold.mysql_types import parse_mysql_type
-from changefold.schemas import (
+from changefold.mysql.ddl import SqlValue, parse_ddl
+from changefold.mysql.types import parse_mysql_type
+from changefold.schemas.fold import (
     DdlEvent,
     ImageChange,
     TableVersion,
@@ -18,6 +17,7 @@ from changefold.schemas import (
     fold_schemas,
     fold_schemas_json,
 )
+from changefold.schemas.observed import SeenSchema
 
 FIXTURES = Path(__file__).parent / "fixtures"
 CREATE = "CREATE TABLE t (id INT PRIMARY KEY, a INT, b VARCHAR(9))"

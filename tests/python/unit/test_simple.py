@@ -29,6 +29,7 @@ from simple_messages import (
 )
 
 from changefold.errors import CdcDecodeError
+from changefold.json.parse import MAX_DEPTH, MAX_MESSAGE_BYTES
 from changefold.protocols import simple_json
 from changefold.protocols.batch import spark_type
 from changefold.protocols.simple_json import (
@@ -39,7 +40,6 @@ from changefold.protocols.simple_json import (
     parse_batch,
     read_simple,
 )
-from changefold.strict_json import MAX_DEPTH, MAX_MESSAGE_BYTES
 
 SAMPLES = Path(__file__).parents[2] / "golden" / "ticdc" / "simple_samples"
 

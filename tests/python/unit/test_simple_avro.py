@@ -47,10 +47,10 @@ from simple_messages import (
 )
 
 from changefold.errors import CdcDecodeError
+from changefold.json.parse import MAX_MESSAGE_BYTES
 from changefold.protocols import simple_avro, simple_json
 from changefold.protocols.simple_avro import decode_simple_avro, read_simple_avro
 from changefold.protocols.simple_json import SIMPLE_TYPE, SimpleMessage, read_simple
-from changefold.strict_json import MAX_MESSAGE_BYTES
 
 SAMPLES = Path(__file__).parents[2] / "golden" / "ticdc" / "simple_samples"
 

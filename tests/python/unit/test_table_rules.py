@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from spark_conditions import evaluate
 
-from changefold.table_rules import (
+from changefold.changefeed.table_rules import (
     SYSTEM_DATABASES,
     TableRules,
     is_system_database,

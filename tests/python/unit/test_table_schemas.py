@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from changefold.ddl import parse_ddl
-from changefold.table_schemas import fold_table_schemas
+from changefold.mysql.ddl import parse_ddl
+from changefold.schemas.udf import fold_table_schemas
 
 
 def ddl(sequence: int, sql: str, **more: Any) -> dict[str, Any]:

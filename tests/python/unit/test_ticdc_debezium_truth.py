@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from changefold.mysql_types import parse_mysql_type
+from changefold.mysql.types import parse_mysql_type
 from changefold_tools.compare import TableResult, TableSchema, Truth
 from changefold_tools.ticdc_debezium_truth import TicdcDebezium, in_mysql_form
 

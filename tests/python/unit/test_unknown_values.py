@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from row_schemas import at, names, seen, time
 
-from changefold.schemas import DdlEvent, TableVersion, fold_schemas
+from changefold.schemas.fold import DdlEvent, TableVersion, fold_schemas
 
 CREATE = "CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(9))"
 STATEMENT = 1_795_264_241_535

@@ -20,9 +20,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from spark_conditions import evaluate
 
-from changefold.mysql_expressions import parse_expression
-from changefold.mysql_types import parse_mysql_type
-from changefold.value_expressions import ColumnOfTable, render_expression
+from changefold.changefeed.row_predicates import ColumnOfTable, render_expression
+from changefold.mysql.expressions import parse_expression
+from changefold.mysql.types import parse_mysql_type
 
 
 def rendered(text: str, time_zone: str = "UTC") -> str:

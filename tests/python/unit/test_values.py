@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from changefold.mysql_types import parse_mysql_type
-from changefold.values import convert_value, may_change_text
+from changefold.mysql.conversion import convert_value, may_change_text
+from changefold.mysql.types import parse_mysql_type
 
 
 def convert(value: str, from_type: str, to_type: str, **options: bool) -> str | None:

@@ -2,8 +2,14 @@
 
 import pytest
 
-from changefold.mysql_types import parse_mysql_type
-from changefold.wire_forms import CANAL, CONNECT, SIMPLE, from_wire, to_wire
+from changefold.mysql.types import parse_mysql_type
+from changefold.protocols.value_encodings import (
+    CANAL,
+    CONNECT,
+    SIMPLE,
+    from_wire,
+    to_wire,
+)
 
 
 @pytest.mark.parametrize(

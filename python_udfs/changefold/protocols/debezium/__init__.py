@@ -1,8 +1,8 @@
 """Decode one message of Debezium, as Kafka Connect's JSON converter writes it.
 
 With or without the ``schema`` part. With it, every value becomes the one text of its
-logical type that `connect_values` describes. Without, numbers and texts stay as they
-came, unless the types of the table's columns were declared (`declared_types`).
+logical type that `connect.values` describes. Without, numbers and texts stay as they
+came, unless the types of the table's columns were declared (`connect.declared`).
 
 What the kinds of message are:
 
@@ -142,8 +142,8 @@ def read_debezium(
         key: The key of the Kafka record.
         value: Its value.
         types: The types of the columns of all tables, for messages that do not say,
-            see `declared_types`. A column that is missing there stays as it came.
-        options: What the topic declares beside them, see `declared_types.Options`.
+            see `connect.declared`. A column that is missing there stays as it came.
+        options: What the topic declares beside them, see `connect.declared.Options`.
 
     Returns:
         The message; of kind ``invalid``, with its error, if it is not what Debezium

@@ -13,6 +13,9 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 import msgspec
 import pyarrow as pa
 
+from changefold.json.encode import NumberToken
+from changefold.json.fields import MAX_INT64
+from changefold.json.parse import MAX_MESSAGE_BYTES, check_depth
 from changefold.protocols.batch import Piece
 from changefold.protocols.debezium.declared import Declared
 from changefold.protocols.debezium.key import ROUTER_FIELD, WRAPPER
@@ -26,12 +29,6 @@ from changefold.protocols.debezium.position import (
 from changefold.protocols.debezium.rows import Table, column_types, table_of
 from changefold.protocols.debezium.schema import key_schema
 from changefold.protocols.debezium.source import read_snapshot
-from changefold.strict_json import (
-    MAX_INT64,
-    MAX_MESSAGE_BYTES,
-    NumberToken,
-    check_depth,
-)
 
 __all__ = ["read_changes"]
 

@@ -3,19 +3,13 @@
 from typing import Final
 
 from changefold.errors import CdcDecodeError
+from changefold.json.encode import shorten, token_text
+from changefold.json.fields import Json, missing, read_string, wrong_type
 from changefold.protocols.debezium.fields import optional_int, optional_text
 from changefold.protocols.debezium.message import DebeziumMessage, EventKind, to_json
 from changefold.protocols.debezium.source import (
     read_source,
     take_position,
-)
-from changefold.strict_json import (
-    Json,
-    missing,
-    read_string,
-    shorten,
-    token_text,
-    wrong_type,
 )
 
 __all__ = ["logical_message", "read_control"]

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from changefold.declared_types import read_options, read_types
+from changefold.connect.declared import read_options, read_types
 
 __all__ = ["Declared", "read_declared"]
 
 
 class Declared(NamedTuple):
-    """What a topic declares: types, and the fields of `declared_types.Options`."""
+    """What a topic declares: types, and the fields of `connect.declared.Options`."""
 
     types: str | None
     placeholder: str
@@ -23,8 +23,8 @@ def read_declared(types: str | None, options: str | None) -> Declared:
     """Read what a topic declares.
 
     Args:
-        types: The types of the columns of all tables, see `declared_types`.
-        options: See `declared_types.Options`.
+        types: The types of the columns of all tables, see `connect.declared`.
+        options: See `connect.declared.Options`.
 
     Raises:
         ValueError: If it is wrong.

@@ -4,14 +4,8 @@ import re
 from typing import Final
 
 from changefold.errors import CdcDecodeError
-from changefold.strict_json import (
-    MAX_INT64,
-    MAX_MILLISECONDS,
-    Json,
-    NumberToken,
-    shorten,
-    wrong_type,
-)
+from changefold.json.encode import NumberToken, shorten
+from changefold.json.fields import MAX_INT64, MAX_MILLISECONDS, Json, wrong_type
 
 __all__ = ["optional_int", "optional_milliseconds", "optional_text"]
 

@@ -7,13 +7,14 @@ from typing import Final
 
 import msgspec
 
-from changefold.connect_values import RowShape, undeclared
+from changefold.connect.values import RowShape, undeclared
 from changefold.errors import CdcDecodeError
+from changefold.json.encode import shorten
+from changefold.json.parse import require_value
 from changefold.protocols.debezium.declared import Declared
 from changefold.protocols.debezium.message import DebeziumMessage, EventKind, to_json
 from changefold.protocols.debezium.parts import read_part
 from changefold.protocols.debezium.schema import KEY, key_schema
-from changefold.strict_json import require_value, shorten
 
 __all__ = [
     "ROUTER_FIELD",
@@ -97,7 +98,7 @@ def read_key(
         key: The key.
         shape: Of the row, for a key without a schema.
         declared: What the topic declares.
-        connector: As in `connect_values.row_shape`.
+        connector: As in `connect.values.row_shape`.
         table: Name of the table where its bytes come as texts, else empty.
 
     Returns:

@@ -48,7 +48,7 @@ class DebeziumMessage(msgspec.Struct, gc=False):
             are none.
         is_typed: Whether the texts have the form of their type. If not, the message
             had no schema, and no types of its table were declared.
-        column_types: JSON object of the column and its type, see `connect_types`: of
+        column_types: JSON object of the column and its type, see `connect.types`: of
             the columns of the schema, or those that were declared, and of the others of
             the row, which are ``connect.untyped``. Null where there are none.
         snapshot: ``source.snapshot``, such as ``first``, ``last`` or ``incremental``;
@@ -127,5 +127,5 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 def to_json(value: object) -> str:
-    """Return compact JSON; `strict_json.json_text` does the same, slower."""
+    """Return compact JSON; `json.encode.json_text` does the same, slower."""
     return _encode(value).decode()

@@ -14,12 +14,9 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from changefold.errors import CdcDecodeError
-from changefold.strict_json import (
-    NumberToken,
-    strict_tokens,
-    token_text,
-    wrong_type,
-)
+from changefold.json.encode import NumberToken, token_text
+from changefold.json.fields import wrong_type
+from changefold.json.parse import strict_tokens
 
 __all__ = ["Part", "cut_schema", "decode_object", "read_part", "read_strictly"]
 

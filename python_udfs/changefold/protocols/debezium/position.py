@@ -37,7 +37,8 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from changefold.errors import CdcDecodeError
-from changefold.strict_json import MAX_INT64, MAX_MILLISECONDS, shorten
+from changefold.json.encode import shorten
+from changefold.json.fields import MAX_INT64, MAX_MILLISECONDS
 
 __all__ = ["MissingPositionError", "OnMissing", "Position", "Source", "read_position"]
 

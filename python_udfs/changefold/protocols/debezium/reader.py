@@ -1,6 +1,9 @@
 """The strict reader: any message, and exactly what is wrong with it."""
 
 from changefold.errors import CdcDecodeError
+from changefold.json.encode import shorten
+from changefold.json.fields import Json, missing, read_string, wrong_type
+from changefold.json.parse import require_value
 from changefold.protocols.debezium.control import logical_message, read_control
 from changefold.protocols.debezium.declared import Declared
 from changefold.protocols.debezium.fields import optional_int
@@ -11,14 +14,6 @@ from changefold.protocols.debezium.rows import read_row
 from changefold.protocols.debezium.source import (
     read_source,
     take_position,
-)
-from changefold.strict_json import (
-    Json,
-    missing,
-    read_string,
-    require_value,
-    shorten,
-    wrong_type,
 )
 
 __all__ = ["fill_message"]

@@ -6,10 +6,11 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from changefold.connect_types import UNTYPED
-from changefold.connect_values import RowShape, RowTexts, undeclared
-from changefold.declared_types import declared_shape, has_bytes_as_text, table_name
+from changefold.connect.declared import declared_shape, has_bytes_as_text, table_name
+from changefold.connect.types import UNTYPED
+from changefold.connect.values import RowShape, RowTexts, undeclared
 from changefold.errors import CdcDecodeError
+from changefold.json.fields import Json, missing, wrong_type
 from changefold.protocols.debezium.declared import Declared
 from changefold.protocols.debezium.key import (
     Key,
@@ -21,7 +22,6 @@ from changefold.protocols.debezium.key import (
 from changefold.protocols.debezium.message import DebeziumMessage, to_json
 from changefold.protocols.debezium.parts import Part
 from changefold.protocols.debezium.schema import value_schema
-from changefold.strict_json import Json, missing, wrong_type
 
 __all__ = ["Table", "column_types", "read_row", "table_of"]
 
@@ -61,7 +61,7 @@ def table_of(
     Args:
         schema: JSON text of its schema.
         types: The declared types.
-        placeholder: As in `connect_values.row_shape`.
+        placeholder: As in `connect.values.row_shape`.
         connector: The connector, as the message names it.
         names: Database, schema and table.
 

@@ -5,10 +5,12 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from changefold.connect_values import RowShape, row_shape
-from changefold.declared_types import read_types
+from changefold.connect.declared import read_types
+from changefold.connect.values import RowShape, row_shape
 from changefold.errors import CdcDecodeError
-from changefold.strict_json import Json, read_string, shorten, strict_tokens, wrong_type
+from changefold.json.encode import shorten
+from changefold.json.fields import Json, read_string, wrong_type
+from changefold.json.parse import strict_tokens
 
 __all__ = ["KEY", "ValueSchema", "key_schema", "value_schema"]
 
@@ -30,7 +32,7 @@ def key_schema(
 
     Args:
         text: Its schema.
-        placeholder: As in `connect_values.row_shape`.
+        placeholder: As in `connect.values.row_shape`.
         connector: Likewise.
         types: As in `value_schema`.
         table: Likewise.
@@ -58,7 +60,7 @@ def value_schema(
 
     Args:
         text: The schema.
-        placeholder: As in `connect_values.row_shape`.
+        placeholder: As in `connect.values.row_shape`.
         types: The declared types, for a table of which `has_bytes_as_text`.
         table: Its name.
     """

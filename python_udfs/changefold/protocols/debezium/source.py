@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from changefold.errors import CdcDecodeError
+from changefold.json.encode import NumberToken, shorten
+from changefold.json.fields import Json, missing, read_string, wrong_type
 from changefold.protocols.debezium.fields import (
     optional_int,
     optional_milliseconds,
@@ -15,14 +17,6 @@ from changefold.protocols.debezium.position import (
     OnMissing,
     Source,
     read_position,
-)
-from changefold.strict_json import (
-    Json,
-    NumberToken,
-    missing,
-    read_string,
-    shorten,
-    wrong_type,
 )
 
 __all__ = ["read_snapshot", "read_source", "take_position"]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from changefold.described_schemas import SeenSchema, SeenVersion
+from changefold.schemas.observed import SeenSchema, SeenVersion
 
 __all__ = ["Evidence", "evidence_of", "just_before"]
 

@@ -27,8 +27,8 @@ from decimal import (
 )
 from typing import Final
 
-from changefold.mysql_text import shortest_float32
-from changefold.mysql_types import INTEGER_BITS, TIME_TYPES, MySqlType
+from changefold.mysql.text_protocol import shortest_float32
+from changefold.mysql.types import INTEGER_BITS, TIME_TYPES, MySqlType
 
 __all__ = ["convert_value", "may_change_text", "plain_float_text"]
 

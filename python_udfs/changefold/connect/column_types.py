@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from changefold.connect_types import ConnectType
-from changefold.mysql_types import MySqlType
+from changefold.connect.types import ConnectType
+from changefold.mysql.types import MySqlType
 
 __all__ = ["ColumnType", "SourceType", "TypeSeed", "common_type", "seeds_of"]
 
@@ -82,7 +82,7 @@ class TypeSeed:
     """The rows of the seeds, by type and variant."""
 
     def __init__(self, seeds: Path) -> None:
-        """Read ``mysql_types.csv`` and ``connect_types.csv``.
+        """Read ``mysql_types.csv`` and ``connect.types.csv``.
 
         Args:
             seeds: Folder of the seeds.

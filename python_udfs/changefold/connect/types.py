@@ -2,7 +2,7 @@
 
 The last part of the logical name, or the type itself where it has none: the packages
 ``org.apache.kafka.connect.data`` and ``io.debezium`` write one text for a name
-(`connect_values`), so they need not be told apart. A name that says nothing of the text
+(`connect.values`), so they need not be told apart. A name that says nothing of the text
 is left out: a value of ``com.example.Colour`` is a ``connect.string``. What stands here
 decides what the texts of a column are, and nothing else does.
 
@@ -25,7 +25,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from changefold.strict_json import MAX_DEPTH, shorten
+from changefold.json.encode import shorten
+from changefold.json.parse import MAX_DEPTH
 
 __all__ = [
     "BYTES_AS_TEXT",
@@ -334,7 +335,7 @@ def connect_type_text(schema: Mapping[str, Any], default: str | None = None) -> 
     """Return the text of a column's type.
 
     Args:
-        schema: Connect's schema of the column, as `connect_values` checks it.
+        schema: Connect's schema of the column, as `connect.values` checks it.
         default: The text of its default.
     """
     not_null = schema.get("optional") is not True

@@ -24,7 +24,7 @@ from sqlglot import Token, TokenType
 from sqlglot.dialects.mysql import MySQL
 from sqlglot.errors import SqlglotError
 
-from changefold.mysql_types import (
+from changefold.mysql.types import (
     decode_mysql_string,
     parse_mysql_type,
     quote_mysql_string,

@@ -1,4 +1,4 @@
-"""Parse the JSON of a message strictly, and read its fields.
+"""Parse the JSON of a message strictly.
 
 What the decoders of all JSON protocols need: a text is accepted only if every reader
 of it sees the same thing, and what is refused is told with its place, in sentences of
@@ -10,37 +10,21 @@ raw text of a row still has both, for the next reader to choose from.
 
 import json
 import re
-from collections.abc import Mapping
-from json.encoder import encode_basestring
+from json import JSONDecodeError
 from typing import Any, Final, NoReturn
 
 from changefold.errors import CdcDecodeError
+from changefold.json.encode import NumberToken, member_path, shorten
+from changefold.json.fields import wrong_type
 
 __all__ = [
     "MAX_DEPTH",
-    "MAX_INT64",
     "MAX_MESSAGE_BYTES",
-    "MAX_MILLISECONDS",
-    "MAX_NAME_LENGTH",
-    "Json",
-    "NumberToken",
-    "check_column_name",
     "check_depth",
     "has_members",
-    "json_text",
-    "member_path",
-    "missing",
-    "read_bool",
-    "read_int64",
-    "read_milliseconds",
-    "read_string",
     "require_value",
-    "required",
-    "shorten",
     "strict_object",
     "strict_tokens",
-    "token_text",
-    "wrong_type",
 ]
 
 MAX_MESSAGE_BYTES: Final = 16 * 1024 * 1024
@@ -49,26 +33,6 @@ Spark's ``from_json`` reads no text beyond 20 million characters."""
 
 MAX_DEPTH: Final = 64
 """Deepest nesting that is parsed. A row lies at 3 at most: message, ``data``, row."""
-
-MAX_INT64: Final = 2**63 - 1
-"""Largest number of a message: Spark has no unsigned integers."""
-
-MAX_MILLISECONDS: Final = 10**13 - 1
-"""Last time of a message, in the year 2286: change sequences have 13 digits for it, and
-Spark refuses one whose microseconds exceed 64 bits."""
-
-MAX_NAME_LENGTH: Final = 10_000
-"""Longest name of a column. Spark's ``from_json`` reads none beyond 50,000 characters, and
-no database has one of 300."""
-
-Json = Mapping[str, Any]
-"""An object of a message that was parsed."""
-
-
-class NumberToken(str):
-    """A number that is no integer, as the message writes it, not as a float has it."""
-
-    __slots__ = ()
 
 
 class _RepeatedKeyError(Exception):
@@ -206,7 +170,7 @@ def _load(text: str, decoder: json.JSONDecoder) -> object:
     start = len(text) - len(text.lstrip(_JSON_SPACE))
     try:
         document, end = decoder.raw_decode(text, start)
-    except json.JSONDecodeError as error:
+    except JSONDecodeError as error:
         raise _not_json(text, error) from None
     rest = text[end:].lstrip(_JSON_SPACE)
     if rest:
@@ -293,7 +257,7 @@ def _not_utf8(value: bytes, error: UnicodeDecodeError) -> CdcDecodeError:
     )
 
 
-def _not_json(text: str, error: json.JSONDecodeError) -> CdcDecodeError:
+def _not_json(text: str, error: JSONDecodeError) -> CdcDecodeError:
     rest = text[error.pos :].rstrip(_JSON_SPACE)
     if _is_truncated(rest, error.msg):
         return CdcDecodeError(
@@ -322,82 +286,6 @@ def _is_truncated(rest: str, reason: str) -> bool:
     return False
 
 
-# ------------------------------------------------------------------------ fields
-
-
-def required(fields: Json, name: str, expected: str, parent: str = "$") -> object:
-    """Return a field that must be there, of any type.
-
-    Args:
-        fields: The object.
-        name: The field.
-        expected: Its type, for the error.
-        parent: Where the object lies in the message.
-
-    Raises:
-        CdcDecodeError: If the object has no such field.
-    """
-    if name not in fields:
-        raise missing(expected, f"{parent}.{name}", fields, name)
-    return fields[name]
-
-
-def read_string(fields: Json, name: str, parent: str = "$") -> str:
-    """Return a field that must be text; the arguments are those of `required`."""
-    text = required(fields, name, "str", parent)
-    if not isinstance(text, str) or isinstance(text, NumberToken):
-        raise wrong_type("str", text, f"{parent}.{name}")
-    return text
-
-
-def read_bool(fields: Json, name: str, parent: str = "$") -> bool:
-    """Return a field that must be a bool; the arguments are those of `required`."""
-    flag = required(fields, name, "bool", parent)
-    if not isinstance(flag, bool):
-        raise wrong_type("bool", flag, f"{parent}.{name}")
-    return flag
-
-
-def read_int64(
-    fields: Json, name: str, parent: str = "$", *, maximum: int = MAX_INT64
-) -> int:
-    """Return a field that must be a whole number from 0 to `maximum`."""
-    number = required(fields, name, "int", parent)
-    path = f"{parent}.{name}"
-    if not isinstance(number, int) or isinstance(number, bool):
-        raise wrong_type("int", number, path)
-    if not 0 <= number <= maximum:
-        raise CdcDecodeError(
-            "out_of_range",
-            path,
-            f"Expected `int` from 0 to {maximum}, got {shorten(str(number))}",
-        )
-    return number
-
-
-def read_milliseconds(fields: Json, name: str, parent: str = "$") -> int:
-    """Return a field that must be a time from 0 to `MAX_MILLISECONDS`."""
-    return read_int64(fields, name, parent, maximum=MAX_MILLISECONDS)
-
-
-def check_column_name(name: str, path: str) -> None:
-    """Refuse a name that SQL could not read.
-
-    Args:
-        name: Name of a column.
-        path: Where the column lies in the message.
-
-    Raises:
-        CdcDecodeError: If the name is longer than `MAX_NAME_LENGTH`.
-    """
-    if len(name) > MAX_NAME_LENGTH:
-        raise CdcDecodeError(
-            "name_too_long",
-            path,
-            f"Expected a name of at most {MAX_NAME_LENGTH} characters, got {len(name)}",
-        )
-
-
 def has_members(value: bytes, count: int) -> bool:
     """Tell whether compact JSON has so many members in all its objects.
 
@@ -412,66 +300,3 @@ def has_members(value: bytes, count: int) -> bool:
     """
     found = value.count(b'":')
     return found == count or found - value.count(b'\\":') == count
-
-
-def missing(expected: str, path: str, fields: Json, name: str) -> CdcDecodeError:
-    """Return the error of a field that is not there, or null where it may not be."""
-    got = "`null`" if name in fields else "no such field"
-    return CdcDecodeError("missing_field", path, f"Expected `{expected}`, got {got}")
-
-
-def wrong_type(expected: str, value: object, path: str) -> CdcDecodeError:
-    """Return the error of a value that is of another type than expected."""
-    return CdcDecodeError(
-        "wrong_type", path, f"Expected `{expected}`, got `{_type_name(value)}`"
-    )
-
-
-def _type_name(value: object) -> str:
-    """Return the name that msgspec uses."""
-    if value is None:
-        return "null"
-    if isinstance(value, dict):
-        return "object"
-    if isinstance(value, list):
-        return "array"
-    if isinstance(value, NumberToken):
-        return "int" if value.lstrip("-").isdigit() else "float"
-    return type(value).__name__
-
-
-def member_path(path: str, name: str) -> str:
-    """Return the place of a member of an object, whatever its name."""
-    name = shorten(name)
-    return f"{path}.{name}" if name.isidentifier() else f"{path}[{json_text(name)}]"
-
-
-def shorten(text: str) -> str:
-    """Return a text as an error may quote it."""
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-# `json.dumps` makes an encoder for each call.
-_encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-
-
-def json_text(value: object) -> str:
-    """Return compact JSON, as the producers write it."""
-    return _encode(value)
-
-
-def token_text(value: object) -> str:
-    """Return the compact JSON of what `strict_tokens` parsed, numbers untouched."""
-    if type(value) is str:
-        return encode_basestring(value)
-    if isinstance(value, NumberToken):
-        return str(value)
-    if isinstance(value, dict):
-        members = [
-            f"{encode_basestring(name)}:{token_text(item)}"
-            for name, item in value.items()
-        ]
-        return "{" + ",".join(members) + "}"
-    if isinstance(value, list):
-        return "[" + ",".join([token_text(item) for item in value]) + "]"
-    return json_text(value)

@@ -3,7 +3,7 @@
 TiCDC filters in the source cluster; here the same file tells what it let through. Of
 the file given to ``cdc cli changefeed create --config`` only ``case-sensitive`` and
 ``[filter]`` are read. `ChangefeedFilter` answers for single changes and statements, as
-TiCDC after v8.5 does; `table_rules` and `value_expressions` write it as Spark SQL.
+TiCDC after v8.5 does; `table_rules` and `row_predicates` write it as Spark SQL.
 
 Sources: TiCDC's documentation "Changefeed Log Filters" and "Changefeed configuration";
 the code of TiCDC after v8.5, for the order of the checks and for renames.
@@ -17,19 +17,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, TypeVar
 
-from changefold.ddl import DdlStatement
-from changefold.event_types import (
+from changefold.changefeed.event_types import (
     DATABASE_TYPES,
     DDL_TYPES,
     EVENT_TYPES,
     covering_name,
     event_type_of,
 )
-from changefold.go_regex import GoRegex, parse_go_regex
-from changefold.letter_case import folded
-from changefold.mysql_expressions import parse_expression
-from changefold.table_rules import TableRule, TableRules, parse_table_rules
-from changefold.value_expressions import ColumnOfTable, render_expression
+from changefold.changefeed.go_regex import GoRegex, parse_go_regex
+from changefold.changefeed.letter_case import folded
+from changefold.changefeed.row_predicates import ColumnOfTable, render_expression
+from changefold.changefeed.table_rules import TableRule, TableRules, parse_table_rules
+from changefold.mysql.ddl import DdlStatement
+from changefold.mysql.expressions import parse_expression
 
 __all__ = [
     "ChangefeedFilter",

@@ -15,8 +15,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from changefold.go_regex import GoRegex, parse_go_regex
-from changefold.letter_case import folded, lowered, lowered_sql
+from changefold.changefeed.go_regex import GoRegex, parse_go_regex
+from changefold.changefeed.letter_case import folded, lowered, lowered_sql
 from changefold.spark_text import sql_text
 
 __all__ = [

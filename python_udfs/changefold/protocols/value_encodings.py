@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from changefold.mysql_types import MySqlType
+from changefold.mysql.types import MySqlType
 
 __all__ = ["CANAL", "CONNECT", "SIMPLE", "from_wire", "to_wire"]
 

@@ -10,18 +10,18 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from changefold.changefeed_filter import (
+from changefold.changefeed.event_types import DATABASE_TYPES, DDL_TYPES, covering_name
+from changefold.changefeed.filter import (
     ChangefeedFilter,
     FilterError,
     load_changefeed_filter,
 )
-from changefold.column_types import TypeSeed, seeds_of
-from changefold.connect_types import PREFIX
-from changefold.event_types import DATABASE_TYPES, DDL_TYPES, covering_name
-from changefold.mysql_types import MySqlType, parse_mysql_type
+from changefold.changefeed.row_predicates import ColumnOfTable
+from changefold.changefeed.table_rules import TableRules
+from changefold.connect.column_types import TypeSeed, seeds_of
+from changefold.connect.types import PREFIX
+from changefold.mysql.types import MySqlType, parse_mysql_type
 from changefold.spark_text import sql_text
-from changefold.table_rules import TableRules
-from changefold.value_expressions import ColumnOfTable
 
 __all__ = [
     "check",

@@ -43,7 +43,7 @@ import msgspec
 import numpy as np
 from msgspec import UNSET, UnsetType
 
-from changefold.connect_types import (
+from changefold.connect.types import (
     BYTES_AS_TEXT,
     PHYSICAL,
     STRUCTURED_PARTS,
@@ -54,16 +54,18 @@ from changefold.connect_types import (
     connect_type_text,
 )
 from changefold.errors import CdcDecodeError
-from changefold.strict_json import (
-    Json,
+from changefold.json.encode import (
     NumberToken,
-    check_column_name,
     json_text,
     member_path,
-    missing,
-    read_string,
     shorten,
     token_text,
+)
+from changefold.json.fields import (
+    Json,
+    check_column_name,
+    missing,
+    read_string,
     wrong_type,
 )
 
@@ -205,7 +207,7 @@ class RowShape:
     Attributes:
         columns: The columns by their names, in order.
         column_types: JSON object of the column and the text of its type, see
-            `connect_types`.
+            `connect.types`.
         other: How any other column is read. ``None`` for a schema: a row must have its
             columns and no others, while what was declared did not come with it.
     """
@@ -259,7 +261,7 @@ class RowShape:
         """Return the texts of a row.
 
         Args:
-            row: An object of the message, its numbers as `strict_json.strict_tokens` has
+            row: An object of the message, its numbers as `json.parse.strict_tokens` has
                 them.
             path: Where it lies in the message.
             nulls: Whether any column may be null, as in a row before a change of which
@@ -433,7 +435,7 @@ def row_shape(
         placeholder: The text that stands for an unavailable value.
         connector: Name of the connector, see `_nano_timestamp`.
         declared: Declared types of the columns. Only where a text is declared to be
-            bytes (`connect_types.BYTES_AS_TEXT`) they win over a schema.
+            bytes (`connect.types.BYTES_AS_TEXT`) they win over a schema.
 
     Raises:
         CdcDecodeError: If it is no schema of a row.

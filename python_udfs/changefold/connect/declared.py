@@ -14,16 +14,18 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from changefold.connect_types import (
+from changefold.connect.types import (
     BYTES_AS_TEXT,
     PREFIX,
     ConnectType,
     parse_connect_type,
 )
-from changefold.connect_values import UNAVAILABLE, RowShape, read_columns
+from changefold.connect.values import UNAVAILABLE, RowShape, read_columns
 from changefold.errors import CdcDecodeError
-from changefold.mysql_types import MySqlType, parse_mysql_type
-from changefold.strict_json import Json, NumberToken, shorten, strict_tokens, token_text
+from changefold.json.encode import NumberToken, shorten, token_text
+from changefold.json.fields import Json
+from changefold.json.parse import strict_tokens
+from changefold.mysql.types import MySqlType, parse_mysql_type
 
 __all__ = [
     "Options",
@@ -268,7 +270,7 @@ def declared_shape(
     Args:
         text: The declared types, which `read_types` reads.
         table: Name of the table, of `table_name`.
-        placeholder: As in `connect_values.row_shape`.
+        placeholder: As in `connect.values.row_shape`.
         connector: Likewise.
     """
     types = read_types(text).get(table)

@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from changefold.mysql_types import (
+from changefold.mysql.types import (
     INTEGER_BITS,
     MySqlType,
     parse_mysql_type,

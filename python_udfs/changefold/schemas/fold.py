@@ -40,8 +40,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
-from changefold.connect_types import PREFIX
-from changefold.ddl import (
+from changefold.connect.types import PREFIX
+from changefold.mysql.conversion import convert_value, may_change_text
+from changefold.mysql.ddl import (
     Action,
     AddColumn,
     AddKey,
@@ -73,12 +74,11 @@ from changefold.ddl import (
     TruncateTable,
     parse_ddl,
 )
-from changefold.described_schemas import DescribedSchema, SeenSchema, SeenVersion
-from changefold.ignored_ddls import IgnoredDdls
-from changefold.mysql_types import MySqlType, parse_mysql_type
-from changefold.row_evidence import Evidence, evidence_of, just_before
-from changefold.row_types import agree, type_of_row
-from changefold.values import convert_value, may_change_text
+from changefold.mysql.types import MySqlType, parse_mysql_type
+from changefold.schemas.ignored_ddls import IgnoredDdls
+from changefold.schemas.observed import DescribedSchema, SeenSchema, SeenVersion
+from changefold.schemas.ordering import Evidence, evidence_of, just_before
+from changefold.schemas.type_matching import agree, type_of_row
 
 __all__ = [
     "AffectedPartition",

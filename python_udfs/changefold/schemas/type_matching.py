@@ -3,8 +3,8 @@
 import re
 from typing import Final
 
-from changefold.connect_types import PREFIX, parse_connect_type
-from changefold.mysql_types import MySqlType, parse_mysql_type
+from changefold.connect.types import PREFIX, parse_connect_type
+from changefold.mysql.types import MySqlType, parse_mysql_type
 
 __all__ = ["agree", "type_of_row"]
 

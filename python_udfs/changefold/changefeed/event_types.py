@@ -8,7 +8,7 @@ and so which name, a statement becomes.
 from collections.abc import Iterable
 from typing import Final
 
-from changefold.ddl import (
+from changefold.mysql.ddl import (
     Action,
     AddColumn,
     AddKey,

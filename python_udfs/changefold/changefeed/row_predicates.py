@@ -39,10 +39,10 @@ from typing import Final, Literal, TypeAlias
 
 from sqlglot import exp
 
-from changefold.go_regex import parse_go_regex
-from changefold.letter_case import lowered_sql
-from changefold.mysql_expressions import OPERATORS, parse_expression, refused
-from changefold.mysql_types import MySqlType
+from changefold.changefeed.go_regex import parse_go_regex
+from changefold.changefeed.letter_case import lowered_sql
+from changefold.mysql.expressions import OPERATORS, parse_expression, refused
+from changefold.mysql.types import MySqlType
 from changefold.spark_text import sql_text
 
 __all__ = ["ColumnOfTable", "render_expression"]

@@ -2,9 +2,9 @@
 
 import msgspec
 
-from changefold.ddl import DdlStatement
-from changefold.described_schemas import DescribedSchema, SeenSchema, SeenVersion
-from changefold.schemas import DdlEvent, fold_schemas
+from changefold.mysql.ddl import DdlStatement
+from changefold.schemas.fold import DdlEvent, fold_schemas
+from changefold.schemas.observed import DescribedSchema, SeenSchema, SeenVersion
 
 __all__ = ["fold_table_schemas"]
 

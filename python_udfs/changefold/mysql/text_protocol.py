@@ -12,7 +12,7 @@ import struct
 from decimal import Decimal
 from typing import Final
 
-from changefold.mysql_types import MySqlType
+from changefold.mysql.types import MySqlType
 
 __all__ = ["HexText", "float_text", "shortest_float32", "to_mysql_text"]
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from changefold.connect_types import PREFIX
-from changefold.ddl import (
+from changefold.connect.types import PREFIX
+from changefold.mysql.ddl import (
     Action,
     AddColumn,
     CreateTable,
@@ -18,8 +18,8 @@ from changefold.ddl import (
     DdlStatement,
     ModifyColumn,
 )
-from changefold.mysql_types import parse_mysql_type
-from changefold.row_types import agree
+from changefold.mysql.types import parse_mysql_type
+from changefold.schemas.type_matching import agree
 
 __all__ = ["IgnoredDdls"]
 

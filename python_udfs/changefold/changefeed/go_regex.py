@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Final, Literal, TypeAlias
 
-from changefold.letter_case import case_variants, case_variants_of, lowered
+from changefold.changefeed.letter_case import case_variants, case_variants_of, lowered
 
 __all__ = ["GoRegex", "parse_go_regex"]
 

@@ -1,0 +1,1 @@
+"""TiCDC's filter rules, applied downstream."""

@@ -1,0 +1,1 @@
+"""Types and values of Kafka Connect."""

@@ -1,0 +1,1 @@
+"""The strict reader of JSON, and the form of its errors."""

@@ -1,0 +1,1 @@
+"""Types, values and statements of MySQL and TiDB."""

@@ -1,0 +1,1 @@
+"""Versions of tables, from DDLs, descriptions and rows."""
