@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from changefold.connect.types import connect_type_text, parse_connect_type
-from changefold.connect.values import UNAVAILABLE, row_shape
+from changefold.connect.unavailable import UNAVAILABLE
+from changefold.connect.values import row_shape
 from changefold.protocols.debezium import DebeziumMessage, decode_debezium
 from changefold_tools.oracle_text import Kind, kind_of
 

@@ -14,13 +14,15 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from changefold.connect.rows import RowShape
 from changefold.connect.types import (
     BYTES_AS_TEXT,
     PREFIX,
     ConnectType,
     parse_connect_type,
 )
-from changefold.connect.values import UNAVAILABLE, RowShape, read_columns
+from changefold.connect.unavailable import UNAVAILABLE
+from changefold.connect.values import read_columns
 from changefold.errors import CdcDecodeError
 from changefold.json.encode import NumberToken, shorten, token_text
 from changefold.json.fields import Json

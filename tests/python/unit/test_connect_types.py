@@ -23,7 +23,8 @@ from changefold.connect.types import (
     connect_type_text,
     parse_connect_type,
 )
-from changefold.connect.values import UNAVAILABLE, read_columns, row_shape
+from changefold.connect.unavailable import UNAVAILABLE
+from changefold.connect.values import read_columns, row_shape
 from changefold.json.encode import NumberToken
 
 SEED = Path(__file__).parents[3] / "seeds" / "connect_types.csv"

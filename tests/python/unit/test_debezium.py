@@ -17,7 +17,7 @@ import pytest
 from simple_messages import ABSENT, as_row, change, encode
 
 from changefold.connect.declared import table_name
-from changefold.connect.values import UNAVAILABLE
+from changefold.connect.unavailable import UNAVAILABLE
 from changefold.errors import CdcDecodeError
 from changefold.json.parse import MAX_DEPTH, MAX_MESSAGE_BYTES
 from changefold.protocols.batch import spark_type

@@ -17,7 +17,7 @@ import pytest
 from message_rows import as_row
 
 from changefold.connect.declared import table_name
-from changefold.connect.values import UNAVAILABLE
+from changefold.connect.unavailable import UNAVAILABLE
 from changefold.protocols import debezium
 from changefold.protocols.debezium import changes, parse_batch, read_debezium
 

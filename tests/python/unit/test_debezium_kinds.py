@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from message_rows import as_row
 
-from changefold.connect.values import UNAVAILABLE
+from changefold.connect.unavailable import UNAVAILABLE
 from changefold.protocols.debezium import DebeziumMessage, parse_batch, read_debezium
 
 Row = dict[str, Any]

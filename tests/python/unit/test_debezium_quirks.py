@@ -21,7 +21,7 @@ from debezium_corpus import MARIADB, POSTGRESQL, SQL_SERVER, field
 from simple_messages import encode
 
 from changefold.connect.declared import table_name
-from changefold.connect.values import UNAVAILABLE
+from changefold.connect.unavailable import UNAVAILABLE
 from changefold.protocols.debezium import DebeziumMessage, decode_debezium
 from changefold.schemas.fold import TableVersion, fold_schemas
 from changefold.schemas.observed import SeenSchema

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from changefold.connect.values import RowShape, undeclared
+from changefold.connect.rows import RowShape, undeclared
 from changefold.errors import CdcDecodeError
 from changefold.json.encode import shorten
 from changefold.json.parse import require_value

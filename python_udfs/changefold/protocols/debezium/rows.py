@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 import msgspec
 
 from changefold.connect.declared import declared_shape, has_bytes_as_text, table_name
+from changefold.connect.rows import RowShape, RowTexts, undeclared
 from changefold.connect.types import UNTYPED
-from changefold.connect.values import RowShape, RowTexts, undeclared
 from changefold.errors import CdcDecodeError
 from changefold.json.fields import Json, missing, wrong_type
 from changefold.protocols.debezium.declared import Declared

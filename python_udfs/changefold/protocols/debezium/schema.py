@@ -6,7 +6,8 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from changefold.connect.declared import read_types
-from changefold.connect.values import RowShape, row_shape
+from changefold.connect.rows import RowShape
+from changefold.connect.values import row_shape
 from changefold.errors import CdcDecodeError
 from changefold.json.encode import shorten
 from changefold.json.fields import Json, read_string, wrong_type
