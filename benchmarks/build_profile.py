@@ -27,9 +27,9 @@ from rich.console import Console
 from rich.table import Table
 
 import topic
-from changefold_tools.models import make_models
+from changefold_tools.generate.models import make_models
 from changefold_tools.session import stop_session
-from changefold_tools.verify import declare_topics, scratch_project
+from changefold_tools.verify.run import declare_topics, scratch_project
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from changefold_tools.session import run_dbt, spark_session, stop_session
-from changefold_tools.verify import declare_topics, scratch_project
+from changefold_tools.verify.run import declare_topics, scratch_project
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

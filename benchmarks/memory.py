@@ -15,9 +15,9 @@ from tempfile import TemporaryDirectory
 from rich.console import Console
 
 import topic
-from changefold_tools.models import make_models
+from changefold_tools.generate.models import make_models
 from changefold_tools.session import run_dbt
-from changefold_tools.verify import declare_topics, scratch_project
+from changefold_tools.verify.run import declare_topics, scratch_project
 from process_needs import ProcessNeeds
 
 PROJECT = Path(__file__).parents[1]

@@ -21,9 +21,9 @@ from rich.console import Console
 from rich.table import Table
 
 import topic
-from changefold_tools.models import make_models
+from changefold_tools.generate.models import make_models
 from changefold_tools.session import run_dbt, spark_session, stop_session
-from changefold_tools.verify import (
+from changefold_tools.verify.run import (
     Files,
     Recording,
     declare_topics,

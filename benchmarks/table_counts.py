@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.console import Console
 from rich.table import Table
 
-from changefold_tools.models import make_models
+from changefold_tools.generate.models import make_models
 from changefold_tools.session import stop_session
-from changefold_tools.verify import declare_topics, scratch_project
+from changefold_tools.verify.run import declare_topics, scratch_project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

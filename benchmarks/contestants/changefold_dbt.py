@@ -5,9 +5,9 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from changefold_tools.models import update_models
+from changefold_tools.generate.models import update_models
 from changefold_tools.session import run_dbt, spark_session
-from changefold_tools.verify import declare_topics, scratch_project
+from changefold_tools.verify.run import declare_topics, scratch_project
 from contest import Paths, contestant
 
 PROJECT = Path(__file__).parents[2]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from changefold_tools.kafka_broker import free_ports
+from changefold_tools.devtools.kafka_broker import free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

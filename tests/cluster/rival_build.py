@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from changefold_tools.verify import Recording, verify
+from changefold_tools.verify.run import Recording, verify
 
 PROJECT: Final = Path(__file__).parents[2]
 RECORDED: Final = PROJECT / "tests" / "golden" / "ticdc" / "midstream"

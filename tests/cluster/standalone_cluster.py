@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyspark
 
-from changefold_tools.kafka_broker import free_ports
+from changefold_tools.devtools.kafka_broker import free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

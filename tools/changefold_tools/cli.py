@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
 
-from changefold_tools.inert import shown
+from changefold_tools.generate.escaping import shown
+from changefold_tools.generate.sources import project_settings
 from changefold_tools.session import DbtFailedError, schema_of
-from changefold_tools.sources import project_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from changefold_tools.verify import Recording
+    from changefold_tools.verify.run import Recording
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -126,7 +126,7 @@ def _print_failure(error: Exception) -> None:
 
 
 def _models(options: argparse.Namespace, project: Path, console: Console) -> int:
-    from changefold_tools.models import make_models
+    from changefold_tools.generate.models import make_models
 
     check = options.check
     outcome = make_models(project, check=check)
@@ -168,7 +168,7 @@ def _summary(options: argparse.Namespace, project: Path, console: Console) -> in
 
 
 def _fuzz(options: argparse.Namespace, project: Path, console: Console) -> int:
-    from changefold_tools.fuzz import Fuzzer, print_report, read_topics
+    from changefold_tools.devtools.fuzz import Fuzzer, print_report, read_topics
 
     fuzzer = Fuzzer(read_topics(project / "tests" / "golden"), options.seed)
     if options.only is not None:
@@ -180,8 +180,8 @@ def _fuzz(options: argparse.Namespace, project: Path, console: Console) -> int:
 
 
 def _demo_kafka(options: argparse.Namespace, project: Path, console: Console) -> int:
-    from changefold_tools.demo_kafka import run_demo
-    from changefold_tools.kafka_broker import BrokerError
+    from changefold_tools.devtools.demo_kafka import run_demo
+    from changefold_tools.devtools.kafka_broker import BrokerError
 
     try:
         run_demo(project, console, options.seconds)
@@ -197,7 +197,7 @@ def _verify_one(
     export: Path | None,
     console: Console,
 ) -> int:
-    from changefold_tools.verify import verify
+    from changefold_tools.verify.run import verify
 
     is_equal = verify(
         recording,
@@ -211,7 +211,7 @@ def _verify_one(
 
 
 def _verify(options: argparse.Namespace, project: Path, console: Console) -> int:
-    from changefold_tools.verify import Recording, recordings_in
+    from changefold_tools.verify.run import Recording, recordings_in
 
     folder = options.corpus.resolve()
     if options.variant:

@@ -9,7 +9,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from changefold_tools.inert import shown
+from changefold_tools.generate.escaping import shown
 from changefold_tools.session import run_dbt, spark_session
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from changefold_tools.session import run_dbt, spark_session
-from changefold_tools.verify import declare_topics
+from changefold_tools.verify.run import declare_topics
 
 PROJECT = Path(__file__).parents[3]
 

@@ -10,7 +10,7 @@ import pytest
 from conftest import PROJECT
 
 from changefold_tools.session import run_dbt, spark_session
-from changefold_tools.verify import declare_topics, scratch_project
+from changefold_tools.verify.run import declare_topics, scratch_project
 from dbt.adapters.sparksession.build_lease import BuildLease
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from conftest import PROJECT, Pipeline
 
-from changefold_tools.models import update_models
-from changefold_tools.verify import scratch_project
+from changefold_tools.generate.models import update_models
+from changefold_tools.verify.run import scratch_project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

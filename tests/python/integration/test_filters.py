@@ -9,9 +9,9 @@ import pytest
 from conftest import PROJECT, Pipeline
 from messages import change, ddl, watermark
 
-from changefold_tools.models import update_models
+from changefold_tools.generate.models import update_models
 from changefold_tools.session import DbtFailedError
-from changefold_tools.verify import scratch_project
+from changefold_tools.verify.run import scratch_project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

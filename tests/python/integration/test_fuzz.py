@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from conftest import PROJECT, Pipeline
 
-from changefold_tools.fuzz import BATCH, DECODERS, Fuzzer, read_topics
-from changefold_tools.verify import scratch_project
+from changefold_tools.devtools.fuzz import BATCH, DECODERS, Fuzzer, read_topics
+from changefold_tools.verify.run import scratch_project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from changefold_tools.mutations import Message
+    from changefold_tools.devtools.mutations import Message
 
 DAMAGED: Final = 600
 WHOLE: Final = 30

@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 from rich.console import Console
 
-from changefold_tools.verify import Recording, verify
+from changefold_tools.verify.run import Recording, verify
 
 PROJECT: Final = Path(__file__).parents[3]
 GOLDEN: Final = PROJECT / "tests" / "golden"

@@ -22,8 +22,8 @@ from messages import (
     watermark,
 )
 
-from changefold_tools.models import update_models
-from changefold_tools.verify import scratch_project
+from changefold_tools.generate.models import update_models
+from changefold_tools.verify.run import scratch_project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

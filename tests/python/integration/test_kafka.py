@@ -15,11 +15,11 @@ from kills import Killer
 from messages import change, ddl, watermark
 from rich.console import Console
 
-from changefold_tools.demo_kafka import as_sent
-from changefold_tools.kafka_broker import USER, Broker
-from changefold_tools.models import update_models
+from changefold_tools.devtools.demo_kafka import as_sent
+from changefold_tools.devtools.kafka_broker import USER, Broker
+from changefold_tools.generate.models import update_models
 from changefold_tools.session import DbtFailedError
-from changefold_tools.verify import Recording, scratch_project, verify
+from changefold_tools.verify.run import Recording, scratch_project, verify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,8 +14,7 @@ import pytest
 from conftest import PROJECT
 from rich.console import Console
 
-from changefold_tools.export import export_tables
-from changefold_tools.models import Outcome, make_models
+from changefold_tools.generate.models import Outcome, make_models
 from changefold_tools.session import (
     DbtFailedError,
     run_dbt,
@@ -23,7 +22,8 @@ from changefold_tools.session import (
     spark_session,
     stop_session,
 )
-from changefold_tools.verify import NotApplied, Recording, compare_tables
+from changefold_tools.verify.export import export_tables
+from changefold_tools.verify.run import NotApplied, Recording, compare_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,7 @@ from messages import change, ddl, watermark
 from sqlglot import exp
 
 from changefold_tools.session import DbtFailedError
-from changefold_tools.verify import scratch_project
+from changefold_tools.verify.run import scratch_project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,7 +16,7 @@ from messages import change, ddl, watermark
 
 from changefold_tools.cli import main
 from changefold_tools.session import DbtFailedError, run_dbt, spark_session
-from changefold_tools.verify import scratch_project
+from changefold_tools.verify.run import scratch_project
 from dbt.adapters.sparksession.java_rules import wrong_time_zone
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import pyarrow as pa  # Spark reads the hints at run time
 from conftest import PROJECT
 
 from changefold_tools.session import run_dbt, spark_session
-from changefold_tools.verify import declare_topics, scratch_project
+from changefold_tools.verify.run import declare_topics, scratch_project
 
 
 def test_a_worker_reads_no_archive_again_before_each_task() -> None:

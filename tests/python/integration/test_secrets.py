@@ -18,7 +18,7 @@ import yaml
 from conftest import PROJECT, Pipeline
 from messages import change, ddl, watermark
 
-from changefold_tools.verify import scratch_project
+from changefold_tools.verify.run import scratch_project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

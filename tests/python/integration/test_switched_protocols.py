@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import pytest
 from conftest import PROJECT
 
-from changefold_tools.models import update_models
+from changefold_tools.generate.models import update_models
 from changefold_tools.session import DbtFailedError, run_dbt, spark_session
-from changefold_tools.verify import declare_topics, scratch_project
+from changefold_tools.verify.run import declare_topics, scratch_project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

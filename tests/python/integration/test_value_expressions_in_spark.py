@@ -28,7 +28,7 @@ from spark_conditions import evaluate
 
 from changefold.changefeed.row_predicates import render_expression
 from changefold_tools.session import run_dbt, spark_session
-from changefold_tools.verify import declare_topics, scratch_project
+from changefold_tools.verify.run import declare_topics, scratch_project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

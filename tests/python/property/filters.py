@@ -18,7 +18,7 @@ from histories import (
     key_of,
 )
 
-from changefold_tools.verify import declare_topics
+from changefold_tools.verify.run import declare_topics
 
 FILE: Final = "changefeed.toml"
 

@@ -16,7 +16,7 @@ from deliveries import deliver, draw_settings, write_corpus
 from histories import draw_source, happens
 from rich.console import Console
 
-from changefold_tools.verify import Recording, verify
+from changefold_tools.verify.run import Recording, verify
 from dbt.adapters.sparksession.build_lock import NAME
 
 if TYPE_CHECKING:

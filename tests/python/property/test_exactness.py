@@ -29,7 +29,7 @@ from hypothesis import strategies as st
 from quarantine import OlderVersion
 from rich.console import Console
 
-from changefold_tools.verify import Recording, verify
+from changefold_tools.verify.run import Recording, verify
 
 PROJECT: Final = Path(__file__).parents[3]
 SEED: Final = int(

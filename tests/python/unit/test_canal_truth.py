@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from changefold_tools.canal_truth import compare_final
-from changefold_tools.compare import TableResult
+from changefold_tools.verify.canal import compare_final
+from changefold_tools.verify.compare import TableResult
 
 Row = dict[str, Any]
 

@@ -11,10 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from changefold.connect.column_types import TypeSeed
-from changefold_tools.column_names import COPY_COLUMN, VERSION_COLUMNS, spark_names
-from changefold_tools.models import render_models, write_models
-from changefold_tools.render import TableModels, model_name
-from changefold_tools.shapes import TableShape, shape_from_versions
+from changefold_tools.generate.column_names import (
+    COPY_COLUMN,
+    VERSION_COLUMNS,
+    spark_names,
+)
+from changefold_tools.generate.models import render_models, write_models
+from changefold_tools.generate.render import TableModels, model_name
+from changefold_tools.generate.table_history import TableShape, shape_from_versions
 
 PROJECT: Final = Path(__file__).parents[3]
 SEED: Final = TypeSeed(PROJECT / "seeds")

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from changefold.mysql.types import parse_mysql_type
-from changefold_tools.compare import (
+from changefold_tools.verify.compare import (
     KnownDifference,
     TableResult,
     TableSchema,

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from changefold.connect.types import parse_connect_type
-from changefold_tools.connect_text import to_connect_text
+from changefold_tools.verify.connect_text import to_connect_text
 
 NOON = "2024-02-29 12:00:00.000500"
 

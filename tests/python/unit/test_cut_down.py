@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from changefold_tools.compare import TableResult, TableSchema, Truth
-from changefold_tools.cut_down import CutDown, CutDownChange
+from changefold_tools.verify.compare import TableResult, TableSchema, Truth
+from changefold_tools.verify.handle_key_only import CutDown, CutDownChange
 
 SCHEMAS = {("d", "t"): TableSchema(key_columns=("id",))}
 

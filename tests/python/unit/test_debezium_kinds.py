@@ -155,6 +155,18 @@ def test_what_a_key_does_not_tell_beyond_doubt_is_no_key(text: bytes, row: Row) 
     assert message.error.path.startswith("$key")
 
 
+def test_a_key_that_can_be_split_in_very_many_ways_is_read_in_one_pass() -> None:
+    # Each pair of neighbours is also one column; tried one by one, 500 never end.
+    row = {f"a{number}": 1 for number in range(500)}
+    pairs = {f"a{number}=1,a{number + 1}": 1 for number in range(0, 500, 2)}
+    text = ",".join(f"{name}=1" for name in row)
+    for hostile in (f"Struct{{{text},z=9}}", f"Struct{{{text}}}"):
+        message = decode(hostile.encode(), change(row | pairs))
+        assert (message.event_kind, message.key) == ("row", None)
+    message = decode(f"Struct{{{text}}}".encode(), change(row))
+    assert json.loads(str(message.primary_key)) == list(row)
+
+
 @pytest.mark.parametrize("text", [b"7", None, b"Struct{id=other}", b"{}"])
 def test_a_declared_key_stands_for_one_that_can_not_be_read(text: bytes | None) -> None:
     for value, fields in ((change(HERD), None), (change(None, HERD, FIELDS), FIELDS)):

@@ -8,7 +8,11 @@ from typing import Any
 import pytest
 
 from changefold.declared_topics import DeclarationError, checked
-from changefold_tools.sources import declared_topics, models_folder, render_sources
+from changefold_tools.generate.sources import (
+    declared_topics,
+    models_folder,
+    render_sources,
+)
 from dbt.adapters.sparksession.java_rules import near_zone
 
 PROJECT = Path("project")

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from changefold_tools.export import Handovers, _image, _Layout, _moment
-from changefold_tools.shapes import TableName, TableShape, parse_type
+from changefold_tools.generate.table_history import TableName, TableShape, parse_type
+from changefold_tools.verify.export import Handovers, _image, _Layout, _moment
 
 AT = f"{7:020}"
 

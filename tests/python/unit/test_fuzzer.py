@@ -13,9 +13,22 @@ import pytest
 from rich.console import Console
 from simple_messages import BOOTSTRAP, DDL, INSERT, UPDATE, WATERMARK, encode
 
-from changefold_tools import fuzz
-from changefold_tools.fuzz import DECODERS, Fuzzer, Topic, print_report, read_topics
-from changefold_tools.mutations import AVRO, BYTES, JSON, RECORD, Message, mutate
+from changefold_tools.devtools import fuzz
+from changefold_tools.devtools.fuzz import (
+    DECODERS,
+    Fuzzer,
+    Topic,
+    print_report,
+    read_topics,
+)
+from changefold_tools.devtools.mutations import (
+    AVRO,
+    BYTES,
+    JSON,
+    RECORD,
+    Message,
+    mutate,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -19,11 +19,17 @@ from rich.console import Console
 from changefold.connect.column_types import TypeSeed
 from changefold.spark_text import sql_text
 from changefold_tools import summary
-from changefold_tools.inert import comment_line, jinja_text, shown, sql_name, yml_text
-from changefold_tools.models import render_models
+from changefold_tools.generate.escaping import (
+    comment_line,
+    jinja_text,
+    shown,
+    sql_name,
+    yml_text,
+)
+from changefold_tools.generate.models import render_models
+from changefold_tools.generate.table_history import TableShape, shape_from_versions
 from changefold_tools.session import run_dbt
-from changefold_tools.shapes import TableShape, shape_from_versions
-from changefold_tools.verify import declare_topics, scratch_project
+from changefold_tools.verify.run import declare_topics, scratch_project
 
 PROJECT: Final = Path(__file__).parents[3]
 SEED: Final = TypeSeed(PROJECT / "seeds")

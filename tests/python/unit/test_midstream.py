@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from changefold_tools.compare import TableResult, TableSchema, Truth
-from changefold_tools.midstream import Midstream, PendingChange
+from changefold_tools.verify.compare import TableResult, TableSchema, Truth
+from changefold_tools.verify.late_start import Midstream, PendingChange
 
 SCHEMAS = {("d", "t"): TableSchema(key_columns=("id",))}
 

@@ -14,15 +14,15 @@ from dbt.contracts.graph.manifest import Manifest
 from changefold.connect.column_types import TypeSeed, common_type
 from changefold.mysql import types as mysql_types
 from changefold.mysql.types import parse_mysql_type
-from changefold_tools.models import write_models
-from changefold_tools.render import TableModels, model_name, table_rows
-from changefold_tools.shapes import (
+from changefold_tools.generate.models import write_models
+from changefold_tools.generate.render import TableModels, model_name, table_rows
+from changefold_tools.generate.sources import render_sources
+from changefold_tools.generate.table_history import (
     TableShape,
     parse_type,
     shape_from_versions,
     shapes_from_versions,
 )
-from changefold_tools.sources import render_sources
 
 PROJECT = Path(__file__).parents[3]
 SEED = TypeSeed(PROJECT / "seeds")

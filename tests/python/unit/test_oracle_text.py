@@ -3,7 +3,7 @@
 import pytest
 
 from changefold.connect.types import parse_connect_type
-from changefold_tools.oracle_text import (
+from changefold_tools.verify.canonical_text import (
     NOT_COMPARED,
     Kind,
     kind_of,

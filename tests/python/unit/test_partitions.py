@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from changefold.schemas.fold import DdlEvent, PartitionChange, fold_schemas
-from changefold_tools.partitions import UnknownRowsError, rows_of
+from changefold_tools.generate.partitions import UnknownRowsError, rows_of
 
 
 def _condition(create: str, alter: str) -> str:

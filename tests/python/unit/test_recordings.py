@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from debezium_corpus import SQL_SERVER, Corpus, Row, field
 
-from changefold_tools.verify import Recording, declared_by, recordings_in
+from changefold_tools.verify.run import Recording, declared_by, recordings_in
 
 SOURCE = SQL_SERVER | {
     "table": "orders",

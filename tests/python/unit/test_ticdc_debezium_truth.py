@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from changefold.mysql.types import parse_mysql_type
-from changefold_tools.compare import TableResult, TableSchema, Truth
-from changefold_tools.ticdc_debezium_truth import TicdcDebezium, in_mysql_form
+from changefold_tools.verify.compare import TableResult, TableSchema, Truth
+from changefold_tools.verify.ticdc_debezium import TicdcDebezium, in_mysql_form
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,8 +11,8 @@ import msgspec
 from changefold.connect.types import PREFIX, parse_connect_type
 from changefold.mysql.types import parse_mysql_type
 from changefold.schemas.fold import PartitionChange
-from changefold_tools.column_names import spark_names
-from changefold_tools.partitions import UnknownRowsError, rows_of
+from changefold_tools.generate.column_names import spark_names
+from changefold_tools.generate.partitions import UnknownRowsError, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -36,7 +36,7 @@ from changefold.register import (
     _fold_table_schemas,
     _parse_mysql_ddl,
 )
-from changefold_tools.mutations import Message, mutate
+from changefold_tools.devtools.mutations import Message, mutate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -18,7 +18,7 @@ from changefold.connect.types import connect_type_text, parse_connect_type
 from changefold.connect.unavailable import UNAVAILABLE
 from changefold.connect.values import row_shape
 from changefold.protocols.debezium import DebeziumMessage, decode_debezium
-from changefold_tools.oracle_text import Kind, kind_of
+from changefold_tools.verify.canonical_text import Kind, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -17,32 +17,29 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import yaml
 from rich.console import Console
 
-from changefold_tools import (
-    canal_truth,
-    compare,
-    debezium_history,
-    debezium_truth,
-)
-from changefold_tools.compare import Judgement
-from changefold_tools.cut_down import CutDown, CutDownChange
-from changefold_tools.debezium_recording import (
+from changefold_tools.generate.models import update_models, write_models
+from changefold_tools.generate.sources import render_sources
+from changefold_tools.session import run_dbt, spark_session, stop_session
+from changefold_tools.verify import canal as canal_truth
+from changefold_tools.verify import compare, debezium_history
+from changefold_tools.verify import debezium as debezium_truth
+from changefold_tools.verify.compare import Judgement
+from changefold_tools.verify.debezium import RecordedMessages
+from changefold_tools.verify.debezium_recording import (
     declared_connector,
     tables_without_schema,
 )
-from changefold_tools.debezium_truth import RecordedMessages
-from changefold_tools.export import export_tables
-from changefold_tools.midstream import Midstream, PendingChange
-from changefold_tools.models import update_models, write_models
-from changefold_tools.session import run_dbt, spark_session, stop_session
-from changefold_tools.sources import render_sources
-from changefold_tools.ticdc_debezium_truth import TicdcDebezium, in_mysql_form
+from changefold_tools.verify.export import export_tables
+from changefold_tools.verify.handle_key_only import CutDown, CutDownChange
+from changefold_tools.verify.late_start import Midstream, PendingChange
+from changefold_tools.verify.ticdc_debezium import TicdcDebezium, in_mysql_form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pyspark.sql import SparkSession
 
-    from changefold_tools.compare import Schemas, Truth
+    from changefold_tools.verify.compare import Schemas, Truth
 
 PROTOCOLS: Final = {
     "canal_json": "ticdc_canal_json",

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from changefold_tools.kafka_broker import Broker, BrokerError
+from changefold_tools.devtools.kafka_broker import Broker, BrokerError
+from changefold_tools.generate.sources import declared_topics
 from changefold_tools.session import run_dbt, spark_session
-from changefold_tools.sources import declared_topics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ import hashlib
 import re
 from typing import TYPE_CHECKING, Final
 
-from changefold_tools.inert import TAG
+from changefold_tools.generate.escaping import TAG
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,6 +1,6 @@
 """Text of the generated models: two SQL files and a yml for each source table.
 
-Names come from a topic, so nothing here trusts them: `inert` writes them.
+Names come from a topic, so nothing here trusts them: `escaping` writes them.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import yaml
 from changefold.connect.column_types import common_type
 from changefold.connect.types import ConnectType
 from changefold.mysql.types import MySqlType
-from changefold_tools.column_names import COPY_COLUMN, VERSION_COLUMNS
-from changefold_tools.inert import (
+from changefold_tools.generate.column_names import COPY_COLUMN, VERSION_COLUMNS
+from changefold_tools.generate.escaping import (
     comment_line,
     jinja_text,
     markdown,
@@ -28,7 +28,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from changefold.connect.column_types import SourceType, TypeSeed
-    from changefold_tools.shapes import Arrival, Incarnation, TableName, TableShape
+    from changefold_tools.generate.table_history import (
+        Arrival,
+        Incarnation,
+        TableName,
+        TableShape,
+    )
 
 HEADER: Final = (
     "-- Written by `make models` from the schema of {origin}. Edit it if you must:\n"

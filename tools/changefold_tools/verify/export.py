@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 from changefold.connect.types import ConnectType
 from changefold.mysql.text_protocol import to_mysql_text
 from changefold.protocols.value_encodings import SIMPLE, from_wire
-from changefold_tools.connect_text import to_connect_text
-from changefold_tools.models import source_shapes
-from changefold_tools.render import COPY_KEY, model_names
-from changefold_tools.shapes import TableName, parse_type
+from changefold_tools.generate.models import source_shapes
+from changefold_tools.generate.render import COPY_KEY, model_names
+from changefold_tools.generate.table_history import TableName, parse_type
+from changefold_tools.verify.connect_text import to_connect_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from changefold.connect.column_types import SourceType
     from changefold.mysql.types import MySqlType
-    from changefold_tools.shapes import TableShape
+    from changefold_tools.generate.table_history import TableShape
 
 
 @dataclass(frozen=True)

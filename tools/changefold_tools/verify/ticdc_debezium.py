@@ -25,15 +25,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from changefold.protocols.debezium import read_debezium
 from changefold.protocols.value_encodings import CONNECT, from_wire
-from changefold_tools.cut_down import CutDownChange
-from changefold_tools.debezium_recording import read_records
+from changefold_tools.verify.debezium_recording import read_records
+from changefold_tools.verify.handle_key_only import CutDownChange
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from changefold.mysql.types import MySqlType
-    from changefold_tools.compare import Schemas, TableResult, Truth
+    from changefold_tools.verify.compare import Schemas, TableResult, Truth
 
 Line = dict[str, Any]
 Cell = Any

@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from changefold.connect.column_types import TypeSeed, seeds_of
-from changefold_tools.render import TableModels, model_names, table_rows
-from changefold_tools.session import run_dbt, schema_of, spark_session
-from changefold_tools.shapes import TableShape, shapes_from_versions
-from changefold_tools.sources import (
+from changefold_tools.generate.render import TableModels, model_names, table_rows
+from changefold_tools.generate.sources import (
     declared_topics,
     models_folder,
     project_settings,
     render_sources,
 )
+from changefold_tools.generate.table_history import TableShape, shapes_from_versions
+from changefold_tools.session import run_dbt, schema_of, spark_session
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from changefold.mysql.types import MySqlType, parse_mysql_type
 from changefold.protocols.canal_json import is_binary
-from changefold_tools import compare
-from changefold_tools.compare import KnownDifference, TableResult, TableSchema
-from changefold_tools.debezium_recording import TableName, read_records
-from changefold_tools.oracle_text import NOT_COMPARED
+from changefold_tools.verify import compare
+from changefold_tools.verify.canonical_text import NOT_COMPARED
+from changefold_tools.verify.compare import KnownDifference, TableResult, TableSchema
+from changefold_tools.verify.debezium_recording import TableName, read_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

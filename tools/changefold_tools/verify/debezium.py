@@ -1,4 +1,4 @@
-"""The truth beside a recording of Debezium, in the one form of `oracle_text`.
+"""The truth beside a recording of Debezium, in the one form of `canonical_text`.
 
 The rows of ``expected_final`` are as the source printed them, the rows of the built
 tables in this project's texts, and ``known_differences`` holds values as the connector
@@ -7,7 +7,7 @@ columns mean is read from the recorded messages, not from the built models.
 
 Counted and named, never called equal:
 
-- cells whose kind has another form at the source (`oracle_text.why_not_compared`);
+- cells whose kind has another form at the source (`canonical_text.why_not_compared`);
 - cells of a column that was dropped at the source: no message says so to rows that did
   not change since;
 - rows of the signal table, which the truth leaves out.
@@ -23,9 +23,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from changefold.json.parse import strict_tokens
-from changefold_tools import compare
-from changefold_tools.compare import KnownDifference, TableResult
-from changefold_tools.debezium_recording import (
+from changefold_tools.verify import compare
+from changefold_tools.verify.canonical_text import (
+    Kind,
+    oracle_form,
+    our_form,
+    why_not_compared,
+)
+from changefold_tools.verify.compare import KnownDifference, TableResult
+from changefold_tools.verify.debezium_recording import (
     Event,
     RecordedTable,
     Schema,
@@ -38,18 +44,12 @@ from changefold_tools.debezium_recording import (
     source_of_types,
     tables_without_schema,
 )
-from changefold_tools.oracle_text import (
-    Kind,
-    oracle_form,
-    our_form,
-    why_not_compared,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from changefold_tools.oracle_text import Encoding
+    from changefold_tools.verify.canonical_text import Encoding
 
 Line = dict[str, Any]
 Row = dict[str, "str | None"]

@@ -20,16 +20,16 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from changefold_tools import compare
-from changefold_tools.debezium_truth import SIGNALS, Forms, known_differences, name_of
+from changefold_tools.verify import compare
+from changefold_tools.verify.debezium import SIGNALS, Forms, known_differences, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from changefold_tools.compare import TableResult
-    from changefold_tools.debezium_recording import Event, TableName
-    from changefold_tools.debezium_truth import Line, RecordedMessages
+    from changefold_tools.verify.compare import TableResult
+    from changefold_tools.verify.debezium import Line, RecordedMessages
+    from changefold_tools.verify.debezium_recording import Event, TableName
 
 Row = dict[str, str]
 """A row in the one form, without its nulls: columns come and go."""

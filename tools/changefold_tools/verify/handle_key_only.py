@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from changefold_tools.compare import Schemas, TableResult, Truth
+    from changefold_tools.verify.compare import Schemas, TableResult, Truth
 
 Line = dict[str, Any]
 _Key = tuple[str, str, str]

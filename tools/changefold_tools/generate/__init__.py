@@ -1,0 +1,1 @@
+"""Models and sources of a topic's tables, written from its schemas."""
