@@ -7,7 +7,7 @@ export DBT_SEND_ANONYMOUS_USAGE_STATS = false
 .DEFAULT_GOAL := help
 .PHONY: help setup demo demo-kafka build models models-check docs test unit property property-long \
         golden test-kafka test-package test-cluster test-delta \
-        lint format types verify chaos fuzz bench bench-parse bench-memory bench-models bench-tables \
+        lint format types verify cases chaos fuzz bench bench-parse bench-memory bench-models bench-tables \
         bench-layouts profile clean
 
 help: ## List the targets
@@ -88,10 +88,14 @@ format: setup ## Let the formatters have their way
 	$(BIN)/ruff format .
 	$(BIN)/sqlfluff fix models sample tests/dbt
 
-# make verify CORPUS=<folder> [VARIANT=<file stem>] [RUNS=n] [EXPORT=<folder>]
-verify: setup ## Is the pipeline exact? CORPUS=folder [VARIANT=stem] [RUNS=n] [EXPORT=folder]
-	@test -n "$(CORPUS)" || { echo "usage: make verify CORPUS=<folder> [VARIANT=<file stem>] [RUNS=n] [EXPORT=<folder>]"; exit 2; }
-	$(BIN)/changefold verify "$(CORPUS)" $(if $(VARIANT),"$(VARIANT)") --runs $(or $(RUNS),1) $(if $(EXPORT),--export "$(EXPORT)")
+# make verify CORPUS="<folder> ..." [VARIANT=<file stem>] [RUNS=n|each] [EXPORT=<folder>]
+verify: setup ## Is the pipeline exact? CORPUS="folder ..." [VARIANT=stem] [RUNS=n|each] [EXPORT=folder]
+	@test -n "$(CORPUS)" || { echo 'usage: make verify CORPUS="<folder> ..." [VARIANT=<file stem>] [RUNS=n|each] [EXPORT=<folder>]'; exit 2; }
+	$(BIN)/changefold verify $(CORPUS) $(if $(VARIANT),--variant "$(VARIANT)") --runs $(or $(RUNS),1) $(if $(EXPORT),--export "$(EXPORT)")
+
+# make cases [RUNS=n|each]
+cases: setup ## The small cases in tests/cases, all in one scratch project; RUNS=n|each
+	$(BIN)/changefold verify tests/cases/* --runs $(or $(RUNS),1)
 
 chaos: setup ## Kill builds at random moments; SEEDS=n, 30 by default
 	CHANGEFOLD_KILL_SEEDS=$(or $(SEEDS),30) $(BIN)/pytest tests/python/property/test_kills.py

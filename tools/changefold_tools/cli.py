@@ -16,8 +16,6 @@ from changefold_tools.session import DbtFailedError, schema_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from changefold_tools.verify.run import Recording
-
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; return its exit code: 0 fine, 1 found something, 2 failed.
@@ -34,14 +32,24 @@ def main(arguments: list[str] | None = None) -> int:
         "models", help="write the models of the topics' tables"
     )
     models.add_argument("--check", action="store_true", help="only tell what is stale")
-    verify = commands.add_parser("verify", help="build a recording and compare")
-    verify.add_argument("corpus", type=Path, help="folder with messages and truth")
+    verify = commands.add_parser("verify", help="build recordings and compare")
     verify.add_argument(
-        "variant",
-        nargs="?",
-        help="name of the messages' file without its ending; else all in the folder",
+        "folders",
+        type=Path,
+        nargs="+",
+        metavar="folder",
+        help="with messages and truth; several recordings are topics of one project",
     )
-    verify.add_argument("--runs", type=_count, default=1, help="number of increments")
+    verify.add_argument(
+        "--variant",
+        help="name of the messages' file without its ending; else all in the folders",
+    )
+    verify.add_argument(
+        "--runs",
+        type=lambda text: None if text == "each" else _count(text),
+        default=1,
+        help="number of increments; `each` makes every message one",
+    )
     verify.add_argument("--export", type=Path, help="folder to keep the tables in")
     verify.add_argument("--target", default="local", help="of the profile")
     filter_ = commands.add_parser(
@@ -190,46 +198,46 @@ def _demo_kafka(options: argparse.Namespace, project: Path, console: Console) ->
     return 0
 
 
-def _verify_one(
-    recording: Recording,
-    options: argparse.Namespace,
-    project: Path,
-    export: Path | None,
-    console: Console,
-) -> int:
-    from changefold_tools.verify.run import verify
+def _verify(options: argparse.Namespace, project: Path, console: Console) -> int:
+    from changefold_tools.verify.run import (
+        Recording,
+        recordings_in,
+        verify,
+        verify_together,
+    )
 
-    is_equal = verify(
-        recording,
+    recordings = [
+        recording
+        for folder in map(Path.resolve, options.folders)
+        for recording in (
+            [Recording(folder, options.variant)]
+            if options.variant
+            else recordings_in(folder)
+        )
+    ]
+    if len(recordings) == 1:
+        (recording,) = recordings
+        is_equal = verify(
+            recording,
+            project,
+            runs=options.runs or len(recording.lines()),
+            export=options.export,
+            target=options.target,
+            console=console,
+        )
+        return 0 if is_equal else 1
+    outcomes = verify_together(
+        recordings,
         project,
         runs=options.runs,
-        export=export,
+        export=options.export,
         target=options.target,
         console=console,
     )
-    return 0 if is_equal else 1
-
-
-def _verify(options: argparse.Namespace, project: Path, console: Console) -> int:
-    from changefold_tools.verify.run import Recording, recordings_in
-
-    folder = options.corpus.resolve()
-    if options.variant:
-        recording = Recording(folder, options.variant)
-        return _verify_one(recording, options, project, options.export, console)
-    outcomes = {}
-    for recording in recordings_in(folder):
-        name = f"{recording.folder.name}/{recording.variant}"
-        export = options.export and options.export / name
-        try:
-            outcomes[name] = _verify_one(recording, options, project, export, console)
-        except _failures() as error:
-            _print_failure(error)
-            outcomes[name] = 2
-    for name, outcome in outcomes.items():
-        text = ("equal", "differs", "failed")[outcome]
+    for name, is_equal in outcomes.items():
+        text = "equal" if is_equal else "differs"
         console.print(f"{text:8} {name}", highlight=False, markup=False)
-    return max(outcomes.values())
+    return 0 if all(outcomes.values()) else 1
 
 
 _COMMANDS: Final[dict[str, Callable[[argparse.Namespace, Path, Console], int]]] = {

@@ -299,13 +299,16 @@ class Handovers:
                 yield {**line, "op": "U"}
 
 
-def export_tables(spark: SparkSession, schema: str, folder: Path) -> None:
+def export_tables(
+    spark: SparkSession, schema: str, folder: Path, *, topic: str | None = None
+) -> None:
     """Write ``current.ndjson`` and ``history.ndjson`` of every source table.
 
     Args:
         spark: The session.
         schema: Schema of the tables.
         folder: Folder for the two files; made if missing.
+        topic: Name of a topic: only its tables.
     """
     folder.mkdir(parents=True, exist_ok=True)
     built = {row.tableName for row in spark.sql(f"show tables in `{schema}`").collect()}
@@ -314,10 +317,11 @@ def export_tables(spark: SparkSession, schema: str, folder: Path) -> None:
         (folder / "history.ndjson").open("w", encoding="utf-8") as history,
     ):
         files = {"current": current, "history": history}
-        shapes = source_shapes(spark, schema)
-        handovers = Handovers(shapes)
-        names = model_names(shapes, lambda _: "")
-        for shape, name in zip(shapes, names, strict=True):
+        every = source_shapes(spark, schema)
+        named = zip(every, model_names(every, lambda _: ""), strict=True)
+        tables = [pair for pair in named if topic in {None, pair[0].topic}]
+        handovers = Handovers([shape for shape, _ in tables])
+        for shape, name in tables:
             table = f"scd2_{name}"
             if table not in built:
                 continue

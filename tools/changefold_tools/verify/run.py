@@ -17,9 +17,15 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import yaml
 from rich.console import Console
 
+from changefold.spark_text import sql_text
 from changefold_tools.generate.models import update_models, write_models
 from changefold_tools.generate.sources import render_sources
-from changefold_tools.session import run_dbt, spark_session, stop_session
+from changefold_tools.session import (
+    DbtFailedError,
+    run_dbt,
+    spark_session,
+    stop_session,
+)
 from changefold_tools.verify import canal as canal_truth
 from changefold_tools.verify import compare, debezium_history
 from changefold_tools.verify import debezium as debezium_truth
@@ -35,7 +41,7 @@ from changefold_tools.verify.late_start import Midstream, PendingChange
 from changefold_tools.verify.ticdc_debezium import TicdcDebezium, in_mysql_form
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -155,7 +161,7 @@ class Files:
     def __init__(self, folder: Path) -> None:
         """Make the folder."""
         self.folder = folder
-        folder.mkdir()
+        folder.mkdir(parents=True)
 
     def declare(self, topics: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return declarations of topics that have all files in the folder."""
@@ -332,25 +338,33 @@ def build_recording(  # noqa: PLR0913 # each is an option of its own
     with scratch_project(project, target) as copy:
         carrier = carrier or Files(copy / "messages")
         declare_topics(copy, carrier.declare(declared_by(recording, lines)))
+
+        def dbt(*command: str) -> None:
+            if before_run is not None:
+                before_run(copy)
+            run_dbt([*command, "--quiet"], copy)
+
         for run in range(runs):
-            part = lines[len(lines) * run // runs : len(lines) * (run + 1) // runs]
-            carrier.send(part, run)
-            command = "build" if run == runs - 1 else "run"
-            # The tables' schemas are all that the first models are made from.
-            first = [command] if run else ["run", "--select", "+table_schemas"]
-            _run(first, copy, before_run)
-            if update_models(copy, _SCHEMA, check=False).written or not run:
-                _run([command], copy, before_run)
+            carrier.send(_part(lines, run, runs), run)
+            _build_run(copy, dbt, is_first=not run, is_last=run == runs - 1)
         export_tables(spark_session(), _SCHEMA, export)
         return NotApplied(_pending(spark_session()), _cut_down(spark_session()))
 
 
-def _run(
-    command: list[str], project: Path, before_run: Callable[[Path], None] | None
+def _part(lines: list[str], run: int, runs: int) -> list[str]:
+    """Return the messages of a run."""
+    return lines[len(lines) * run // runs : len(lines) * (run + 1) // runs]
+
+
+def _build_run(
+    project: Path, dbt: Callable[..., None], *, is_first: bool, is_last: bool
 ) -> None:
-    if before_run is not None:
-        before_run(project)
-    run_dbt([*command, "--quiet"], project)
+    """Build what has landed; make the models of tables that are new."""
+    command = "build" if is_last else "run"
+    # The tables' schemas are all that the first models are made from.
+    dbt(*(["run", "--select", "+table_schemas"] if is_first else [command]))
+    if update_models(project, _SCHEMA, check=False).written or is_first:
+        dbt(command)
 
 
 @dataclass(frozen=True)
@@ -366,18 +380,24 @@ class NotApplied:
     cut_down: list[CutDownChange]
 
 
-def _cut_down(spark: SparkSession) -> list[CutDownChange]:
+def _cut_down(spark: SparkSession, topic: str | None = None) -> list[CutDownChange]:
     rows = spark.sql(
         f"select value from `{_SCHEMA}`.quarantined_messages "  # our own schema
-        "where error_class in ('key_only_message', 'claim_check_message') order by all"
+        "where error_class in ('key_only_message', 'claim_check_message') "
+        f"and {_of_topic(topic)} order by all"
     ).collect()
     return [CutDownChange.from_message(bytes(row.value)) for row in rows]
 
 
-def _pending(spark: SparkSession) -> list[PendingChange]:
+def _of_topic(topic: str | None) -> str:
+    return "true" if topic is None else f"kafka_topic = {sql_text(topic)}"
+
+
+def _pending(spark: SparkSession, topic: str | None = None) -> list[PendingChange]:
     rows = spark.sql(
         "select source_database, source_table, coalesce(after, before) as image "
-        f"from `{_SCHEMA}`.pending_changes order by all"  # our own schema
+        f"from `{_SCHEMA}`.pending_changes where {_of_topic(topic)} "  # our own schema
+        "order by all"
     ).collect()
     return [
         PendingChange(row.source_database, row.source_table, json.loads(row.image))
@@ -425,6 +445,124 @@ def verify(  # noqa: PLR0913 # each is an option of its own
         )
         console.print(f"{recording.folder.name} / {recording.variant}, {runs} run(s)")
         return compare_tables(recording, folder, left, console)
+
+
+def verify_together(  # noqa: PLR0913 # each is an option of its own
+    recordings: Sequence[Recording],
+    project: Path,
+    *,
+    runs: int | None = 1,
+    export: Path | None = None,
+    target: str = "local",
+    console: Console | None = None,
+) -> dict[str, bool]:
+    """Build recordings as topics of one scratch project, in one Spark, and compare each.
+
+    So many small ones take little more time than one. A `topic.json` (or `declare.json`)
+    beside the messages has settings of the topic that they do not tell, a `topics.json`
+    the whole declaration.
+
+    Args:
+        recordings: Messages with ``expected_final``; each is one topic.
+        project: Folder of the dbt project.
+        runs: Number of increments; ``None`` for as many as the longest has messages, each
+            with one message of every topic.
+        export: Folder to keep the exported tables in, a folder for each topic.
+        target: As in `build_recording`.
+        console: Where to print.
+
+    Returns:
+        By the name of the topic, whether every row and column is equal; also ``dbt build``
+        if the last run failed, as it does where a test finds what a case is about.
+
+    Raises:
+        DbtFailedError: If a run of dbt but the last one fails.
+        ValueError: If a recording has several topics.
+    """
+    console = console or Console()
+    topics = {_topic_name(each, recordings): each for each in recordings}
+    equal: dict[str, bool] = {}
+    with (
+        scratch_project(project, target) as copy,
+        tempfile.TemporaryDirectory(prefix="changefold-export-") as folder,
+    ):
+        lines = {name: each.lines() for name, each in topics.items()}
+        files = {name: Files(copy / "messages" / name) for name in topics}
+        declared = [
+            _declared_as(name, each, lines[name]) for name, each in topics.items()
+        ]
+        declare_topics(
+            copy, [files[topic["name"]].declare([topic])[0] for topic in declared]
+        )
+        count = runs or max(map(len, lines.values()))
+        for run in range(count):
+            for name, carrier in files.items():
+                each = lines[name][run : run + 1]
+                carrier.send(
+                    each if runs is None else _part(lines[name], run, count), run
+                )
+            is_last = run == count - 1
+            try:
+                _build_run(
+                    copy,
+                    lambda *command: run_dbt([*command, "--quiet"], copy),
+                    is_first=not run,
+                    is_last=is_last,
+                )
+            except DbtFailedError:
+                if not is_last:
+                    raise
+                # What its tests say is printed; the tables are there to be compared.
+                equal["dbt build"] = False
+        spark = spark_session()
+        for name, recording in topics.items():
+            exported = (export or Path(folder)) / name
+            export_tables(spark, _SCHEMA, exported, topic=name)
+            left = NotApplied(_pending(spark, name), _cut_down(spark, name))
+            console.print(f"{name}, {count} run(s)", highlight=False)
+            equal[name] = compare_tables(recording, exported, left, console)
+    return equal
+
+
+def _topic_name(recording: Recording, others: Sequence[Recording]) -> str:
+    """Return a name for a recording: that of its folder, if there is one such."""
+    alike = [each for each in others if each.folder.name == recording.folder.name]
+    name = recording.folder.name
+    return name if len(alike) == 1 else f"{name}_{recording.variant}"
+
+
+def _declared_as(name: str, recording: Recording, lines: list[str]) -> dict[str, Any]:
+    """Declare a recording as one topic of a name, and give its messages that topic."""
+    told = recording.folder / "topics.json"
+    if recording.protocol == "debezium":
+        declared = declared_by(recording, list(map(_without_broken_json, lines)))
+    elif told.exists():
+        declared = json.loads(told.read_text(encoding="utf-8"))
+    else:
+        records = [json.loads(line) for line in lines]
+        if len({record["topic"] for record in records}) > 1:
+            raise ValueError(
+                f"{recording.path} has several topics: verify it by itself, or declare them "
+                "in a topics.json beside it."
+            )
+        lines[:] = [json.dumps(record | {"topic": name}) + "\n" for record in records]
+        declared = declared_by(recording, lines)
+    for path in ("topic.json", "declare.json"):
+        settings = recording.folder / path
+        if settings.exists():
+            declared[0] |= json.loads(settings.read_text(encoding="utf-8"))
+    topic: dict[str, Any] = declared[0] | {"name": name}
+    return topic
+
+
+def _without_broken_json(line: str) -> str:
+    """Return a recorded message without a value that is no JSON: it declares nothing."""
+    record = json.loads(line)
+    try:
+        json.loads(record.get("value") or "{}")
+    except ValueError:
+        return json.dumps(record | {"value": None})
+    return line
 
 
 def compare_tables(
