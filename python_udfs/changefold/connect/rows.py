@@ -32,7 +32,6 @@ class Column(msgspec.Struct, frozen=True, gc=False):
         markers: Values that stand for an unavailable one.
         may_be_null: Whether null is a value of it.
         is_bytes: Whether its texts have a character for each byte.
-        known: By the type of values, the texts of some.
     """
 
     name: str
@@ -40,7 +39,6 @@ class Column(msgspec.Struct, frozen=True, gc=False):
     markers: Markers
     may_be_null: bool
     is_bytes: bool = False
-    known: dict[type, dict[object, Text]] = msgspec.field(default_factory=dict)
 
     def is_unavailable(self, value: object) -> bool:
         """Tell whether a value stands for an unavailable one."""
@@ -64,12 +62,8 @@ class Column(msgspec.Struct, frozen=True, gc=False):
             return texts
         if len(kinds) != 1 or kinds & {list, dict} or _has_long(texts, kinds):
             return list(map(self._text, values))
-        # Rows share many values: the one before a change and the one after it, prices.
-        known = self.known.setdefault(kinds.pop(), {})
-        if len(known) > _MAX_KNOWN:
-            known.clear()
-        for value in set(values) - known.keys():
-            known[value] = self._text(value)
+        # Rows share many values: prices, states, times of creation.
+        known = {value: self._text(value) for value in set(values)}
         return list(map(known.__getitem__, values))
 
     def _text(self, value: object) -> Text:
@@ -85,9 +79,7 @@ def _has_long(texts: Iterable[str | None], kinds: set[type]) -> bool:
 
 
 _LONG: Final = 64
-"""Longer texts are not kept."""
-
-_MAX_KNOWN: Final = 65_536
+"""Longer texts are not looked for among the others."""
 
 
 class RowTexts(msgspec.Struct, gc=False):

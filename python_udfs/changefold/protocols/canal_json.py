@@ -297,7 +297,7 @@ class _Table:
 
 
 _decode_names: Final = msgspec.json.Decoder(list[str] | None).decode
-_table: Final = lru_cache(maxsize=16_384)(_Table)
+_table: Final = lru_cache(maxsize=4096)(_Table)
 _MAX_FORMS: Final = 64
 
 

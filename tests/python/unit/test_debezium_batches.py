@@ -442,6 +442,16 @@ def test_rows_whose_names_differ_in_one_letter_are_told_apart() -> None:
     assert_same(messages)
 
 
+def test_rows_without_columns_are_left_to_the_strict_reader() -> None:
+    source = {"connector": "TiCDC", "name": "t", "ts_ms": 1, "db": "shop", "table": "t"}
+    messages: list[Record] = []
+    for op, before, after in (("u", {}, {}), ("c", None, {}), ("d", {}, None)):
+        value = {"before": before, "after": after, "source": source | {"commit_ts": 5}}
+        text = json.dumps(value | {"op": op}, separators=(",", ":")).encode()
+        messages += [(None, text), (b"{}", text), (b'{"id":1}', text)] * 2
+    assert_same(messages)
+
+
 def test_an_empty_batch_and_a_batch_of_nothing_are_decoded() -> None:
     assert_same([])
     assert_same([(None, None)] * 5)

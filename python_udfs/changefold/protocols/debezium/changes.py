@@ -249,7 +249,7 @@ def _check_kind(kind: _Kind, table: Table, declared: Declared) -> None:
     """Leave messages that lack something to the strict reader."""
     rows = [set(names) for names in (kind.before, kind.after) if names is not None]
     key = set(kind.key or ())
-    is_good = bool(kind.table) and all(key <= row for row in rows)
+    is_good = bool(kind.table) and all(rows) and all(key <= row for row in rows)
     if kind.op == "d":
         is_good &= kind.after is None and bool(rows or key)
     else:
