@@ -23,6 +23,7 @@ from changefold.protocols.debezium.message import DEBEZIUM_TYPE, to_json
 from changefold.protocols.debezium.parts import cut_schema, decode_object
 from changefold.protocols.debezium.position import (
     MissingPositionError,
+    Position,
     Source,
     read_position,
 )
@@ -170,7 +171,6 @@ def _read_group(kind: _Kind, group: _Group, declared: Declared) -> dict[str, pa.
     )
     _check_kind(kind, table, declared)
     changes = group.changes
-    sources = [change.source for change in changes]
     shared: dict[str, object] = {
         "event_kind": "row",
         "connector": kind.connector,
@@ -207,8 +207,18 @@ def _read_group(kind: _Kind, group: _Group, declared: Declared) -> dict[str, pa.
             cells["unavailable_columns"] = [
                 to_json(each) if each else None for each in lacking
             ]
+    positions = _read_sources(kind.op, changes, cells)
+    shared["ordered_by"] = positions[0].ordered_by
+    return _arrays(len(changes), shared, cells)
+
+
+def _read_sources(
+    op: str, changes: list[_Change], cells: dict[str, Sequence[object]]
+) -> list[Position]:
+    """Add the cells that tell where changes come from; return their positions."""
+    sources = [change.source for change in changes]
     snapshots = [read_snapshot(source.snapshot, "$") for source in sources]
-    is_read = [kind.op == "r" or snapshot is not None for snapshot in snapshots]
+    is_read = [op == "r" or snapshot is not None for snapshot in snapshots]
     positions = [
         read_position(
             source,
@@ -218,7 +228,6 @@ def _read_group(kind: _Kind, group: _Group, declared: Declared) -> dict[str, pa.
         )
         for source, snapshot, read in zip(sources, snapshots, is_read, strict=True)
     ]
-    shared["ordered_by"] = positions[0].ordered_by
     for name in _POSITION:
         cells[name] = list(map(attrgetter(name), positions))
     cells["snapshot"] = snapshots
@@ -229,7 +238,7 @@ def _read_group(kind: _Kind, group: _Group, declared: Declared) -> dict[str, pa.
     cells["transaction_order"] = [
         change.transaction and change.transaction.total_order for change in changes
     ]
-    return _arrays(len(changes), shared, cells)
+    return positions
 
 
 _POSITION: Final = (
