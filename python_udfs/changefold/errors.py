@@ -20,6 +20,14 @@ class CdcDecodeError(ValueError):
         self.path = _encodable(path)
         self.message = _encodable(message)
 
+    def by_itself(self) -> "CdcDecodeError":
+        """Return the error without the frames in which it was raised.
+
+        They hold the message that holds the error, and the whole batch.
+        """
+        self.__context__ = self.__cause__ = None
+        return self.with_traceback(None)
+
     def __str__(self) -> str:
         """Return the sentence and the place, as msgspec prints them."""
         return f"{self.message} - at `{self.path}`"

@@ -82,7 +82,7 @@ _LONG: Final = 64
 """Longer texts are not looked for among the others."""
 
 
-class RowTexts(msgspec.Struct, gc=False):
+class RowTexts(msgspec.Struct):
     """A row as texts.
 
     Attributes:

@@ -55,7 +55,7 @@ Image = tuple[bytes, bytes | None]
 in ``old``; ``None`` where the message has none."""
 
 
-class CanalJsonMessage(msgspec.Struct, gc=False):
+class CanalJsonMessage(msgspec.Struct):
     """One Canal-JSON message, its rows still JSON text.
 
     Attributes:
@@ -151,7 +151,7 @@ def read_canal_json(value: bytes | None) -> CanalJsonMessage:
     try:
         value = decompress(value, JSON_START)
     except CdcDecodeError as error:
-        return CanalJsonMessage(error=error)
+        return CanalJsonMessage(error=error.by_itself())
     return (value and _read_rows(value)) or _read_strictly(value)
 
 
@@ -313,7 +313,7 @@ def _read_strictly(value: bytes | None) -> CanalJsonMessage:
     try:
         message.event_kind = _read_fields(message, value)
     except CdcDecodeError as error:
-        message.error = error
+        message.error = error.by_itself()
         message.images = ()
     return message
 

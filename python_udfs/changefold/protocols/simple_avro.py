@@ -96,7 +96,7 @@ def read_simple_avro(value: bytes | None) -> SimpleMessage:
             _read_images(message, fields)
         message.event_kind = event_kind
     except CdcDecodeError as error:
-        message.error = error
+        message.error = error.by_itself()
     return message
 
 

@@ -89,7 +89,7 @@ _MAX_UINT64: Final = 2**64 - 1
 _TIME_LENGTHS: Final = {"datetime": 19, "timestamp": 19, "time": 10}
 
 
-class SimpleMessage(msgspec.Struct, gc=False):
+class SimpleMessage(msgspec.Struct):
     """One message of the Simple protocol, its row images still JSON text.
 
     The table of a DDL is that of ``tableSchema``, or of ``preTableSchema`` where there
@@ -181,7 +181,7 @@ def read_simple(value: bytes | None) -> SimpleMessage:
     try:
         value = decompress(value, JSON_START)
     except CdcDecodeError as error:
-        return SimpleMessage(error=error)
+        return SimpleMessage(error=error.by_itself())
     return (value and _read_row(value)) or _read_strictly(value)
 
 
@@ -290,7 +290,7 @@ def _read_strictly(value: bytes | None) -> SimpleMessage:
             _read_images(message, fields, value or b"")
         message.event_kind = event_kind
     except CdcDecodeError as error:
-        message.error = error
+        message.error = error.by_itself()
     return message
 
 

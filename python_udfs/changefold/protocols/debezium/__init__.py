@@ -162,5 +162,5 @@ def _read(
     try:
         message.event_kind = fill_message(message, key, value, declared)
     except CdcDecodeError as error:
-        message.error = error
+        message.error = error.by_itself()
     return message

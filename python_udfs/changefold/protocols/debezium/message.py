@@ -24,7 +24,7 @@ EventKind = Literal[
 ]
 
 
-class DebeziumMessage(msgspec.Struct, gc=False):
+class DebeziumMessage(msgspec.Struct):
     """One message of Debezium, its rows JSON objects of column and text or null.
 
     Attributes:

@@ -141,7 +141,7 @@ def read_row(
         types = msgspec.json.decode(message.column_types or "{}")
         message.column_types = to_json(types | news)
     _take_rows(message, rows)
-    message.error = error
+    message.error = error and error.by_itself()
 
 
 def _take_rows(message: DebeziumMessage, rows: Mapping[str, RowTexts]) -> None:
