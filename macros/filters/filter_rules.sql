@@ -9,7 +9,7 @@
     {%- set branches = [] -%}
     {%- for topic in changefold.declared_topics() if topic.filter and execute -%}
         {%- do branches.append([topic.name, adapter.call_python(
-            'changefold.filter_sql.refused_row_sql',
+            'changefold.changefeed.to_sql.refused_row_sql',
             topic.filter, 'source_database', 'source_table', 'op'
         )]) -%}
     {%- endfor -%}
@@ -31,7 +31,7 @@
     {%- set branches = [] -%}
     {%- for topic in changefold.declared_topics() if topic.filter and execute -%}
         {%- do branches.append([topic.name, adapter.call_python(
-            'changefold.filter_sql.refused_table_sql',
+            'changefold.changefeed.to_sql.refused_table_sql',
             topic.filter, 'ddl_type', database, table
         )]) -%}
     {%- endfor -%}
@@ -54,7 +54,7 @@
     {%- set branches = [] -%}
     {%- for topic in changefold.declared_topics() if topic.filter and execute -%}
         {%- do branches.append([topic.name, adapter.call_python(
-            'changefold.filter_sql.ignored_ddl_sql',
+            'changefold.changefeed.to_sql.ignored_ddl_sql',
             topic.filter,
             {'type': 'ddl_type', 'database': database, 'table': table, 'sql': 'ddl_sql'}
         )]) -%}
@@ -87,7 +87,7 @@
         ) -%}
         {%- set branches = [] -%}
         {%- for version in rows if adapter.call_python(
-            'changefold.filter_sql.has_value_rules',
+            'changefold.changefeed.to_sql.has_value_rules',
             topic.filter, version.source_database, version.source_table
         ) -%}
             {%- for rule in changefold._value_rules(topic, version) if rule.condition != 'false' -%}
@@ -105,7 +105,7 @@
 {# The rules about values of one version of a table: a list of rule, op and condition. #}
 {% macro _value_rules(topic, version) %}
     {%- set columns = fromjson(version.columns) -%}
-    {%- set calls = adapter.call_python('changefold.filter_sql.column_calls', topic.name, columns) -%}
+    {%- set calls = adapter.call_python('changefold.changefeed.to_sql.column_calls', topic.name, columns) -%}
     {%- set texts = {'before': {}, 'after': {}} -%}
     {%- set values = {'before': {}, 'after': {}} -%}
     {%- for image in texts -%}
@@ -120,7 +120,7 @@
         {%- endfor -%}
     {%- endfor -%}
     {{ return(adapter.call_python(
-        'changefold.filter_sql.value_rules',
+        'changefold.changefeed.to_sql.value_rules',
         topic.filter,
         {
             'database': version.source_database,

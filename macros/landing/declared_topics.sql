@@ -20,7 +20,7 @@
             {%- do topic.update({'partitions': changefold.partitions_in_kafka(topic.name)}) -%}
         {%- endif -%}
         {%- do topic.update({
-            'filter_digest': adapter.call_python('changefold.filter_sql.digest', topic.filter)
+            'filter_digest': adapter.call_python('changefold.changefeed.to_sql.digest', topic.filter)
                 if execute and topic.filter else '',
         }) -%}
     {%- endfor -%}

@@ -148,7 +148,7 @@
 
 {% macro _check_filters(topics) %}
     {%- for topic in topics if topic.filter -%}
-        {%- set sentence = adapter.call_python('changefold.filter_sql.check', topic.filter) -%}
+        {%- set sentence = adapter.call_python('changefold.changefeed.to_sql.check', topic.filter) -%}
         {%- if sentence -%}
             {{ exceptions.raise_compiler_error(
                 "var `topics`: topic `" ~ topic.name ~ "`: `filter`: " ~ sentence

@@ -124,7 +124,7 @@ class DdlColumn(msgspec.Struct, frozen=True):
 
     Attributes:
         name: Name, case kept.
-        type: Canonical text of the type, see `changefold.mysql_types`.
+        type: Canonical text of the type, see `mysql.types`.
         nullable: False with NOT NULL, and for an inline PRIMARY KEY.
         default: ``None``: no DEFAULT clause. ``DEFAULT NULL`` has form ``null``. That of
             a column of MariaDB which the server fills in for system versioning is the

@@ -94,10 +94,11 @@ def _from_lz4(value: bytes) -> bytes:
     left = MAX_MESSAGE_BYTES + 1
     try:
         with pa.CompressedInputStream(pa.BufferReader(value), "lz4") as stream:
-            # A larger piece would take its memory before it is known to be needed.
-            while left and (piece := stream.read(min(left, _PIECE))):
-                pieces.append(piece)
-                left -= len(piece)
+            # A larger piece would take its memory before it is known to be needed. Of one
+            # that is broken, pyarrow's `read` never frees the memory.
+            while left and (piece := stream.read_buffer(min(left, _PIECE))).size:
+                pieces.append(piece.to_pybytes())
+                left -= piece.size
     except (OSError, pa.ArrowException) as error:
         raise _broken("LZ4", error) from None
     if not left:

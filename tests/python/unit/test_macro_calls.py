@@ -1,7 +1,8 @@
-"""Macros name the package of those they call: dbt looks for others in the user's project."""
+"""Macros name the package of those they call, and functions of Python that are there."""
 
 from __future__ import annotations
 
+import importlib
 import re
 from pathlib import Path
 from typing import Final
@@ -40,3 +41,15 @@ def test_a_call_without_the_name_is_found() -> None:
     assert "quoted" in DEFINED
     assert unnamed_calls("{% set a = quoted(b) %}{{ 'quoted(' }}") == ["quoted"]
     assert unnamed_calls("{# quoted(b) #}{{ changefold.quoted(b) }} quoted(b)") == []
+
+
+def test_functions_of_python_that_macros_call_are_there() -> None:
+    called = {
+        name
+        for path in FILES
+        for name in re.findall(r"call_python\(\s*'([\w.]+)'", path.read_text("utf-8"))
+    }
+    assert len(called) > 5
+    for name in called:
+        module, _, function = name.rpartition(".")
+        assert callable(getattr(importlib.import_module(module), function)), name
