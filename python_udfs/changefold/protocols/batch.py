@@ -84,7 +84,7 @@ def struct_array(
 def columns_of(
     messages: Sequence[msgspec.Struct], type_: pa.StructType
 ) -> Iterator[tuple[str, pa.Array]]:
-    """Yield the columns of messages and their names; the arguments are as above."""
+    """Yield the columns of messages and their names; arguments as in `struct_array`."""
     for field in type_:
         column = map(attrgetter(field.name), messages)
         cells = list(map(error_fields, column) if field.name == "error" else column)
