@@ -15,6 +15,7 @@ from dbt.adapters.sparksession.build_lease import BuildLease
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
 
     from pyspark.sql import SparkSession
 
@@ -60,10 +61,15 @@ def test_of_two_that_come_at_once_one_gets_it(spark: SparkSession, table: str) -
 
 def test_it_is_renewed_while_it_is_held(spark: SparkSession, table: str) -> None:
     first, second = BuildLease(), BuildLease()
-    # Long enough for a renewal on a machine that does much else.
-    assert first.take(spark, table, 0, 12) == ""
-    assert first.take(spark, table, 0, 12) == ""
-    assert second.take(spark, table, 16, 12).startswith("process ")
+    assert first.take(spark, table, 0, 60) == ""
+    taken_until = _expires_at(spark, table)
+    assert first.take(spark, table, 0, 60) == ""
+    # However long a renewal takes on a busy machine, the lease is held meanwhile.
+    deadline = time.monotonic() + 120
+    while _expires_at(spark, table) == taken_until and time.monotonic() < deadline:
+        time.sleep(1)
+    assert _expires_at(spark, table) > taken_until
+    assert second.take(spark, table, 0, 60).startswith("process ")
     first.release()
     assert second.take(spark, table, 0, 12) == ""
     second.release()
@@ -92,3 +98,10 @@ def test_one_that_was_lost_stops_the_jobs(spark: SparkSession, table: str) -> No
     row = spark.table(table).first()
     assert row is not None
     assert row.token == "of another"  # noqa: S105
+
+
+def _expires_at(spark: SparkSession, table: str) -> datetime:
+    row = spark.table(table).first()
+    assert row is not None
+    expires_at: datetime = row.expires_at
+    return expires_at
