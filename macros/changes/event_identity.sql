@@ -46,12 +46,21 @@
 {#
     How the rows of the change log lie in a file: by table, those of a table by the time of
     their commit. One number, which Spark sorts without comparing rows: a hash of the table
-    before 44 bits of milliseconds. The same for events that are equal.
+    before 44 bits of milliseconds; of SQL Server of the commit's LSN, as its times move with
+    daylight saving. The same for events that are equal.
 
     Returns:
         An expression of type bigint.
 #}
 {% macro log_order() -%}
     shiftleft(pmod(xxhash64(source_database, source_table), 524288), 44)
-    + pmod(coalesce(unix_millis(committed_at), 0), 17592186044416)
+    + pmod(
+        if(
+            connector = 'sqlserver' and log_position is not null,
+            conv(substr(log_position.position, 1, 8), 16, 10) * 4294967296
+            + conv(substr(log_position.position, 10, 8), 16, 10),
+            coalesce(unix_millis(committed_at), 0)
+        ),
+        17592186044416
+    )
 {%- endmacro %}

@@ -28,6 +28,7 @@
         'source_table': ['is_delete', 'first_table.source_table'],
         'change_sequence': ['is_delete or has_key', 'sequence_in_kafka'],
         'source_position': ['is_delete or has_key', 'place_in_kafka'],
+        'log_position': ['is_delete or has_key', 'null'],
     } -%}
     with
 
@@ -90,17 +91,14 @@
             and coalesce(first_table = last_table, false) as is_delete,
             event_kind = 'row' and primary_key is not null as has_key,
             concat_ws('/', record_topic, kafka_partition, kafka_offset) as place_in_kafka,
-            concat(
-                lpad(cast(reached_ms as string), 13, '0'),
-                '.',
-                lpad(cast(kafka_offset as string), 19, '0'),
-                '@',
-                lpad(
-                    cast(coalesce(unix_millis(committed_at), reached_ms) as string),
-                    13,
-                    '0'
-                )
-            ) as sequence_in_kafka
+            {{ changefold.log_sequence(
+                '0',
+                "lpad(cast(reached_ms as string), 13, '0')",
+                'null',
+                'kafka_partition',
+                'kafka_offset',
+                'coalesce(unix_millis(committed_at), reached_ms)',
+            ) }} as sequence_in_kafka
         from placed
 
     )

@@ -56,11 +56,7 @@
 
         select
             {{ keys_sql }},
-            min(if(
-                substr(change_sequence, 14, 1) = '.',
-                left(change_sequence, 13),
-                change_sequence
-            )) as since
+            min({{ changefold.moment_of('change_sequence') }}) as since
         from new_states
         group by {{ keys_sql }}
 
@@ -185,8 +181,8 @@
         where not coalesce(
             is_deleted
             and not next_is_deleted
-            and substr(change_sequence, 14, 1) = '.'
-            and left(change_sequence, 13) = left(following_sequence, 13),
+            and {{ changefold.is_millisecond('change_sequence') }}
+            and {{ changefold.moment_of('change_sequence') }} = {{ changefold.moment_of('following_sequence') }},
             false
         )
 
@@ -240,7 +236,14 @@
         {{ changefold.quoted('key ' ~ column) if column in key_columns else 'payload.record.' ~ changefold.quoted(column) }} as {{ changefold.quoted(column) }},
         {% endfor -%}
         {{ changefold.sequence_timestamp('change_sequence') }} as valid_from,
-        {{ changefold.sequence_timestamp('next_sequence') }} as valid_to,
+        if(
+            next_sequence is null,
+            null,
+            greatest(
+                {{ changefold.sequence_timestamp('change_sequence') }},
+                {{ changefold.sequence_timestamp('next_sequence') }}
+            )
+        ) as valid_to,
         next_sequence is null as is_current,
         change_sequence as _cdc_valid_from_sequence,
         next_sequence as _cdc_valid_to_sequence,

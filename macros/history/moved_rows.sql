@@ -45,7 +45,7 @@
 
         select
             *,
-            left(change_sequence, 27) as batch,
+            {{ changefold.canal_batch_of('change_sequence') }} as batch,
             size(filter(array({{ ends | join(', ') }}), ended -> ended < change_sequence))
                 as ends_before
         from {{ keyed }}

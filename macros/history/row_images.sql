@@ -290,11 +290,10 @@
     of Debezium have one position, and each the time at which it was read.
 #}
 {% macro _met(sequence, ends, is_snapshot='false') -%}
-    {%- set is_pass = is_snapshot == 'true' and '@' in sequence -%}
     {{ return(
         "named_struct('at', '" ~ sequence ~ "', 'ends', " ~ ends
         ~ ", 'is_snapshot', " ~ is_snapshot
-        ~ ", 'up_to', '" ~ (sequence.split('@')[0] ~ '~' if is_pass else sequence) ~ "')"
+        ~ ", 'up_to', '" ~ (changefold.end_of_position(sequence) if is_snapshot == 'true' else sequence) ~ "')"
     ) }}
 {%- endmacro %}
 

@@ -44,61 +44,78 @@
 
 
 {#
-    The one value by which the changes of a Debezium source are ordered.
+    Where a change lies in its source's log: which log, where, and the server that wrote it.
 
-    The position in the source's log, then `@` and the milliseconds of the commit, which
-    no position tells. Without a position, the time and the offset, which orders the
-    changes of one partition only.
+    A connector reads one log, that of SQL Server one of each database. A position is the
+    commit's, or the event's of MySQL and MariaDB: within it the connector's own order
+    counts, which is that of the offsets. `0` behind it is a row that a snapshot read
+    there, `1` a change. Of sources whose position is not known, it is the time (`t`).
 
     Arguments:
         message: name of what `parse_debezium` returned.
-        kafka_offset: expression.
 
     Returns:
-        An expression of type string; null for what has no place in the order.
+        An expression of type struct<log, position, server>; its server is null where the
+        message tells none. Null for what has no place in the order, and of TiCDC.
 #}
-{% macro debezium_sequence(message, kafka_offset) -%}
-    case {{ message }}.ordered_by
-        when 'commit_ts' then {{ message }}.change_sequence
-        else concat(
-            {{ message }}.change_sequence,
-            if(
-                {{ message }}.ordered_by = 'ts_ms',
-                concat('.', lpad(cast({{ kafka_offset }} as string), 19, '0')),
-                ''
-            ),
-            '@',
-            lpad(cast(coalesce({{ message }}.source_ts_ms, 0) as string), 13, '0')
+{% macro debezium_log_position(message) -%}
+    if(
+        {{ message }}.change_sequence is null or {{ message }}.ordered_by = 'commit_ts',
+        null,
+        struct(
+            concat_ws(
+                '/',
+                {{ message }}.source_name,
+                if({{ message }}.connector = 'sqlserver', {{ message }}.source_database, null)
+            ) as log,
+            case {{ message }}.ordered_by
+                when 'lsn' then substring_index({{ message }}.change_sequence, '.', 2)
+                when 'binlog' then substring_index({{ message }}.change_sequence, '.', 3)
+                else concat('t', {{ message }}.change_sequence)
+            end as position,
+            case
+                when {{ message }}.server_id > 0 then cast({{ message }}.server_id as string)
+                when {{ message }}.connector = 'mysql' then split_part({{ message }}.gtid, ':', 1)
+                when {{ message }}.connector = 'mariadb' then split_part({{ message }}.gtid, '-', 2)
+            end as server
         )
-    end
+    )
 {%- endmacro %}
 
 
 {#
-    Where the source wrote a change: the same when it is sent again.
+    Where the source wrote a change: the same when it is sent again. No time is part of it:
+    that of SQL Server moves with daylight saving.
 
     PostgreSQL's order of a change begins with the commit before, which the connector does
     not know right after it starts. Its transaction and LSN stay the same. All rows that a
     snapshot reads have one position: where no key tells them apart, equal ones are as
-    many rows, so the place in Kafka does.
+    many rows, so the place in Kafka does. So it is where no position is known. Rows of one
+    statement may share the position: the order in the transaction tells them apart, if the
+    connector sends it.
 
     Arguments:
         message: name of what `parse_debezium` returned.
-        change_sequence: expression, what `debezium_sequence` made of it.
         kafka_place: expression, the place of the message in Kafka.
 
     Returns:
         An expression of type string.
 #}
-{% macro debezium_source_position(message, change_sequence, kafka_place) -%}
+{% macro debezium_source_position(message, kafka_place) -%}
     case
         when {{ message }}.op = 'r' and {{ message }}.key is null then {{ kafka_place }}
-        when {{ message }}.connector = 'postgresql'
-            then coalesce(
-                {{ message }}.transaction_id || '/' || {{ message }}.lsn,
-                {{ change_sequence }}
-            )
-        else {{ change_sequence }}
+        when {{ message }}.ordered_by = 'ts_ms' then {{ kafka_place }}
+        else concat(
+            if(
+                {{ message }}.connector = 'postgresql',
+                coalesce(
+                    {{ message }}.transaction_id || '/' || {{ message }}.lsn,
+                    {{ message }}.change_sequence
+                ),
+                {{ message }}.change_sequence
+            ),
+            coalesce('/' || {{ message }}.transaction_order, '')
+        )
     end
 {%- endmacro %}
 

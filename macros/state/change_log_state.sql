@@ -13,6 +13,12 @@
     {%- if not log_relation or flags.FULL_REFRESH -%}
         {{ return(none) }}
     {%- endif -%}
+    {%- if 'changefold.order' not in adapter.table_properties(log_relation) -%}
+        {{ exceptions.raise_compiler_error(
+            "The order of changes is another in this release: expected a `change_log` of it, got one"
+            " of a release before. Run `dbt build --full-refresh`, with raw topics that are whole."
+        ) }}
+    {%- endif -%}
     {#- What `watermarks` had counted need not be read again, unless a kill or a rebuild
         of the log alone has put the two apart: later batches are. -#}
     {%- set rows = [] -%}
@@ -274,6 +280,7 @@
         'table_schema': 'string',
         'previous_table_schema': 'string',
         'source_position': 'string',
+        'log_position': 'struct<log: string, position: string, server: string>',
         'error_class': 'string',
         'error_path': 'string',
         'error_message': 'string',

@@ -10,7 +10,7 @@
     {%- for node in (graph.nodes.values() if execute else [])
         if node.resource_type == 'model' and node.config.get('source_table') -%}
         {%- set unknown = node.config.meta.get('needs_snapshot') or {} -%}
-        {%- for sequence in (changefold.ddls_in(node.raw_code) + unknown.keys() | list) | unique -%}
+        {%- for sequence in (changefold.sequences_in(node.raw_code) + unknown.keys() | list) | unique -%}
             {%- do rows.append(
                 '(' ~ sql_text(node.config.get('topic'))
                 ~ ', ' ~ sql_text(sequence)

@@ -29,7 +29,7 @@
     {%- if state.is_increment and state.has_unapplied -%}
         {%- do state.update({'first_unapplied': changefold._first_unapplied(state)}) -%}
         {#- What a later DDL made of such a row has to be made anew. -#}
-        {%- set ddls = changefold.ddls_in(model.raw_code) + changefold.ended_at() + changefold.snapshots_of_table() -%}
+        {%- set ddls = changefold.sequences_in(model.raw_code) + changefold.ended_at() + changefold.snapshots_of_table() -%}
         {%- if state.first_unapplied and ddls | select('ge', state.first_unapplied) | list -%}
             {%- do state.update({'is_increment': false}) -%}
         {%- elif state.first_unapplied and '_cdc_copy' in config.get('key_columns')
@@ -38,14 +38,6 @@
         {%- endif -%}
     {%- endif -%}
     {{ return(state) }}
-{% endmacro %}
-
-
-{# The change sequences that stand in the code of a generated model: those of its DDLs. #}
-{% macro ddls_in(raw_code) %}
-    {{ return(modules.re.findall(
-        "'([0-9]{13,20}[.0-9]*~*|[0-9a-f.:/~]{20,}@[0-9]{13}~*)'", raw_code
-    )) }}
 {% endmacro %}
 
 
@@ -89,7 +81,7 @@
         {{ return('false') }}
     {%- endif -%}
     {%- set is_keyless = '_cdc_copy' in config.get('key_columns') -%}
-    {%- set first = state.first_unapplied if is_keyless else state.first_unapplied.split('.')[0] -%}
+    {%- set first = state.first_unapplied if is_keyless else changefold.moment_of_text(state.first_unapplied) -%}
     {{ return('change_sequence >= ' ~ sql_text(first)) }}
 {%- endmacro %}
 
@@ -146,7 +138,7 @@
     {%- if not state.has_unapplied -%}
         {{ return('false') }}
     {%- endif -%}
-    history.is_current or history._cdc_valid_to_sequence >= '{{ state.first_unapplied.split('.')[0] }}'
+    history.is_current or history._cdc_valid_to_sequence >= '{{ changefold.moment_of_text(state.first_unapplied) }}'
 {%- endmacro %}
 
 
@@ -265,7 +257,7 @@
     {%- for row in changefold._source_tables() if changefold.bears_name(row) and (
         row.last_batch_id | int > state.batch_id
         or (
-            '.' not in row.last_sequence
+            changefold.has_commit_ts(row.last_sequence)
             and row.last_sequence >= state.cut_sequence
             and changefold.topic_of_model().has_watermarks
         )

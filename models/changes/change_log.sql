@@ -6,6 +6,7 @@
         'write.distribution-mode': 'none',
         'write.spark.fanout.enabled': 'true',
         'write.parquet.row-group-size-bytes': '8388608',
+        'changefold.order': 'of delivery',
     },
 ) }}
 
@@ -82,6 +83,19 @@ numbered as (
 
 ),
 
+first_deliveries as (
+
+    select * except (is_known) from numbered
+    where not is_known
+
+),
+
+in_order as (
+
+    {{ in_log_order('first_deliveries') }}
+
+),
+
 logged as (
 
     select
@@ -108,6 +122,7 @@ logged as (
         commit_ts,
         watermark_ts,
         change_sequence,
+        log_position,
         committed_at,
         emitted_at,
         kafka_timestamp,
@@ -133,8 +148,7 @@ logged as (
         if(event_kind = 'invalid', '{{ adapter.release() }}', null) as parser_version,
         if(event_kind = 'invalid', current_timestamp(), null) as quarantined_at,
         0 as replays
-    from numbered
-    where not is_known
+    from in_order
 
 )
 

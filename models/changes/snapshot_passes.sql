@@ -43,7 +43,7 @@ gathered as (
         kafka_topic,
         source_database,
         source_table,
-        split_part(change_sequence, '@', 1) as source_position,
+        {{ position_of('change_sequence') }} as source_position,
         change_sequence as first_sequence,
         change_sequence as last_sequence,
         if(event_type = 'READ first', array(change_sequence), array()) as begun_at,

@@ -22,7 +22,6 @@ located as (
     select
         *,
         {{ debezium_database('message', 'declared_databases') }} as source_database,
-        {{ debezium_sequence('message', 'kafka_offset') }} as change_sequence,
         {{ debezium_event_kind('message') }} as event_kind
     from parsed
 
@@ -57,7 +56,8 @@ events as (
         ---------- time: without watermarks nothing tells when a commit is complete
         if(has_watermarks, message.commit_ts, null) as commit_ts,
         message.watermark_ts,
-        change_sequence,
+        if(message.ordered_by = 'commit_ts', message.change_sequence, null)
+            as change_sequence,
         timestamp_millis(message.source_ts_ms) as committed_at,
         -- A sample of Debezium's documentation has nanoseconds there, and nothing
         -- depends on it.
@@ -83,9 +83,9 @@ events as (
         ---------- identity: where the source wrote it
         {{ debezium_source_position(
             'message',
-            'change_sequence',
             "concat_ws('/', record_topic, kafka_partition, kafka_offset)",
         ) }} as source_position,
+        {{ debezium_log_position('message') }} as log_position,
 
         ---------- what could not be read
         message.error.class as error_class,

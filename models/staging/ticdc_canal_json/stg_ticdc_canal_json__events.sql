@@ -116,6 +116,8 @@ events as (
             concat_ws('/', kafka_partition, kafka_offset, event_index),
             null
         ) as source_position,
+        cast(null as struct<log: string, position: string, server: string>)
+            as log_position,
 
         ---------- what could not be read
         message.error.class as error_class,

@@ -77,7 +77,13 @@ from changefold.mysql.ddl import (
 from changefold.mysql.types import MySqlType, parse_mysql_type
 from changefold.schemas.ignored_ddls import IgnoredDdls
 from changefold.schemas.observed import DescribedSchema, SeenSchema, SeenVersion
-from changefold.schemas.ordering import Evidence, evidence_of, just_before
+from changefold.schemas.ordering import (
+    Evidence,
+    evidence_of,
+    is_whole_second,
+    just_before,
+    millisecond_of,
+)
 from changefold.schemas.type_matching import agree, type_of_row
 
 __all__ = [
@@ -496,17 +502,15 @@ def _implicit_zero(mysql_type: MySqlType) -> str:
 
 
 def _time_of(sequence: str) -> datetime | None:
-    """Return when a DDL was: a TSO (physical ms << 18 | logical), or milliseconds."""
-    if sequence[13:14] == "." and sequence[:13].isdecimal():
-        milliseconds = int(sequence[:13])
-    elif sequence.isdecimal():
-        milliseconds = int(sequence) >> 18
-    else:
-        return None
-    # A position that is no TSO gives a year far from TiDB's life.
-    if not 1_262_304_000_000 < milliseconds < 4_102_444_800_000:
+    """Return when a DDL was, if that is a time of TiDB's life; a position has none."""
+    milliseconds = millisecond_of(sequence)
+    if milliseconds is None or not _FIRST_MS < milliseconds < _LAST_MS:
         return None
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)
+
+
+_FIRST_MS: Final = 1_262_304_000_000
+_LAST_MS: Final = 4_102_444_800_000
 
 
 def _written_value(value: SqlValue, mysql_type: MySqlType) -> str | None:
@@ -564,8 +568,7 @@ def _clock_text(expression: str, event: DdlEvent) -> str | None:
     if match is None or moment is None:
         return None
     name, digits = match[1].upper(), int(match[2] or 0)
-    is_in_seconds = event.sequence[10:14] == "000."
-    if digits > (0 if is_in_seconds else _MILLISECOND_DIGITS):
+    if digits > (0 if is_whole_second(event.sequence) else _MILLISECOND_DIGITS):
         return None
     try:
         zone = UTC if name.startswith("UTC") else _zone(event.time_zone)

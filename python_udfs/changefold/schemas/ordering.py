@@ -1,11 +1,31 @@
-"""When rows show what a table is, and which DDLs are of the same moment."""
+"""Change sequences, and what they tell of rows and DDLs.
 
+The layouts stand in ``macros/order/change_sequence.sql``. Only that file and this one look
+inside a sequence.
+"""
+
+import re
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from changefold.schemas.observed import SeenSchema, SeenVersion
 
-__all__ = ["Evidence", "evidence_of", "just_before"]
+__all__ = [
+    "Evidence",
+    "commit_ts_of",
+    "evidence_of",
+    "is_whole_second",
+    "just_before",
+    "log_position_of",
+    "millisecond_of",
+    "place_of",
+    "position_of",
+]
+
+_TSO_DIGITS: Final = 20
+_LOGICAL_BITS: Final = 18
+_PLACE: Final = re.compile(r"/~([0-9]{19})\.([0-9]{5})@")
+_MILLISECOND: Final = re.compile(r"([0-9]{20}):")
 
 
 class Evidence(NamedTuple):
@@ -26,17 +46,13 @@ class Evidence(NamedTuple):
     @property
     def begin(self) -> str:
         """A DDL before it is before the row."""
-        return self.sequence[:13] if _is_time(self.sequence) else self.sequence
+        match = _MILLISECOND.match(self.sequence)
+        return match[1] if match else self.sequence
 
     @property
     def end(self) -> str:
         """A DDL from it on is behind the row."""
-        return f"{self.begin}.~" if _is_time(self.sequence) else self.sequence
-
-
-def _is_time(sequence: str) -> bool:
-    """Whether a sequence is milliseconds and an offset."""
-    return sequence[13:14] == "."
+        return f"{self.begin}:~" if self.begin != self.sequence else self.sequence
 
 
 def evidence_of(rows: Iterable[SeenSchema | SeenVersion]) -> list[Evidence]:
@@ -61,8 +77,42 @@ def evidence_of(rows: Iterable[SeenSchema | SeenVersion]) -> list[Evidence]:
 
 
 def _is_last_evidence(row: SeenSchema) -> bool:
-    is_of_canal = _is_time(row.last_sequence) and row.last_sequence[10:13] == "000"
-    return row.last_sequence > row.sequence and not is_of_canal
+    return row.last_sequence > row.sequence and not is_whole_second(row.last_sequence)
+
+
+def commit_ts_of(sequence: str) -> int | None:
+    """Return the commit timestamp (TSO) of a change; ``None`` if it has none."""
+    position = position_of(sequence)
+    return int(position) if position.isdecimal() else None
+
+
+def millisecond_of(sequence: str) -> int | None:
+    """Return when TiCDC or Canal says that a change was; ``None`` of a position."""
+    time = sequence[:_TSO_DIGITS]
+    is_time = sequence.isdecimal() or _MILLISECOND.match(sequence) is not None
+    return int(time) >> _LOGICAL_BITS if is_time else None
+
+
+def is_whole_second(sequence: str) -> bool:
+    """Whether the time of a change has no milliseconds, as that of Canal has none."""
+    match = _MILLISECOND.match(sequence)
+    return match is not None and (int(match[1]) >> _LOGICAL_BITS) % 1000 == 0
+
+
+def position_of(sequence: str) -> str:
+    """Return where a change of Debezium lies in the log, without the time."""
+    return sequence.split("@", maxsplit=1)[0]
+
+
+def log_position_of(sequence: str) -> str:
+    """Return the position in the log at which a change of Debezium stands."""
+    return sequence.split("/")[1]
+
+
+def place_of(sequence: str) -> tuple[int, int] | None:
+    """Return the partition and the offset of a change of Debezium or Canal; else ``None``."""
+    match = _PLACE.search(sequence)
+    return (int(match[2]), int(match[1])) if match else None
 
 
 def just_before(sequence: str) -> str:
@@ -70,8 +120,8 @@ def just_before(sequence: str) -> str:
 
     Its time can be read as that of the sequence can.
     """
+    time, colon, number = sequence.rpartition(":")
+    if number.isdecimal():
+        return f"{time}{colon}{int(number) - 1:0{len(number)}}~"
     position, at, milliseconds = sequence.partition("@")
-    time, point, number = position.rpartition(".")
-    if not at and number.isdecimal():
-        return f"{time}{point}{int(number) - 1:0{len(number)}}~"
     return position[:-1] + chr(ord(position[-1]) - 1) + "~" + at + milliseconds

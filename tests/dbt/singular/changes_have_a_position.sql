@@ -8,11 +8,10 @@ source_tables as (
 
 )
 
--- Twenty digits of milliseconds, the stage, and the offset in nineteen.
 select
     kafka_topic,
     source_database,
     source_table,
     changes
 from source_tables
-where last_sequence rlike '^[0-9]{20}[.][01][.][0-9]{19}@'
+where {{ lacks_position('last_sequence') }}

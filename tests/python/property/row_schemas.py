@@ -16,7 +16,7 @@ def sequence(number: int) -> str:
 
 def time(millisecond: int, offset: int) -> str:
     """A sequence without a commit timestamp; of Canal, if it is a whole second."""
-    return f"{1767225600000 + millisecond:013}.{offset:019}"
+    return f"{1767225600000 + millisecond << 18:020}:{offset:019}"
 
 
 def at(place: int | str, sql: str, table: str = "t") -> DdlEvent:

@@ -86,7 +86,7 @@ def stream_of(source: Source, places: Random | None = None) -> Stream:
 def _sequence(commit: Commit, offset: int | None) -> str:
     if offset is None:
         return f"{commit.commit_ts:020}"
-    return f"{commit.commit_ts >> LOGICAL_BITS:013}.{offset:019}"
+    return f"{commit.commit_ts >> LOGICAL_BITS << LOGICAL_BITS:020}:{offset:019}"
 
 
 def seen_schemas(rows: Iterable[Row]) -> list[SeenSchema]:

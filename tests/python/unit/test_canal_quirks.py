@@ -131,7 +131,7 @@ def fold(*messages: dict[str, Any]) -> list[TableVersion]:
         assert decoded.event_kind == "ddl"
         events.append(
             DdlEvent(
-                f"{decoded.es_ms:013}.{number:019}",
+                f"{(decoded.es_ms or 0) << 18:020}:{number:019}",
                 str(decoded.source_database),
                 str(decoded.source_table),
                 str(decoded.ddl_sql),

@@ -284,15 +284,18 @@ def test_a_change_of_sql_server_is_at_its_lsns(tmp_path: Path) -> None:
     final = {"database": "testDB", "schema": "dbo", "table": "t", "row": row(1, "b")}
     corpus.write("expected_final", [final])
     name = {"database": "testDB.dbo"}
-    none = "00000000:00000000:0000"
+    places = [
+        f"00000/{first}.0/{1:013}@{1:013}",
+        f"00000/{second}.1/~{1:019}.{0:05}@{1:013}",
+    ]
     lines = [
-        line("I", 1, "a") | name | {"sequence": f"{first}.0.{none}.0000@1"},
-        line("U", 1, "b") | name | {"sequence": f"{second}.1.{change}.0002@1"},
+        line("I", 1, "a") | name | {"sequence": places[0]},
+        line("U", 1, "b") | name | {"sequence": places[1]},
     ]
     assert compared(corpus, lines).is_equal
-    for position, other in ((0, f"{second}.0.{none}"), (1, f"{second}.1.{second}")):
+    for position, other in ((0, places[1]), (1, places[0])):
         moved = [*lines]
-        moved[position] = lines[position] | {"sequence": f"{other}.0000@1"}
+        moved[position] = lines[position] | {"sequence": other}
         result = compared(corpus, moved)
         assert (result.missing, result.extra) == (1, 1)
 

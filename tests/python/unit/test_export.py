@@ -76,7 +76,7 @@ def test_a_name_that_is_taken_later_shows_no_row_in_between() -> None:
     ("sequence", "moment"),
     [
         (f"{7:020}", {"commitTs": 7}),
-        (f"{7:013}.{1:020}", {"commitTs": None, "es": 7}),
+        (f"{7 << 18:020}:{1:019}", {"commitTs": None, "es": 7}),
         (f"{7:020}@1559729468470", {"commitTs": 7}),
         (
             "00000027:00000758:0005.1.00000027:00000758:0003.0001@1559729468470",

@@ -21,7 +21,7 @@ def added(
     ddls = [
         at(time(0, 1), CREATE),
         DdlEvent(
-            f"{millisecond:013}.{7:019}",
+            f"{millisecond << 18:020}:{7:019}",
             "db",
             "t",
             f"ALTER TABLE t ADD COLUMN c {definition}",

@@ -20,6 +20,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from changefold.schemas.ordering import log_position_of, place_of
 from changefold_tools.verify import compare
 from changefold_tools.verify.debezium import SIGNALS, Forms, known_differences, name_of
 
@@ -351,6 +352,11 @@ def _snapshot_position(events: Iterable[Event]) -> str:
     return f"{max(str(lsn) for lsn in lsns)}.0.{_NO_LSN}" if lsns else ""
 
 
+def _position(event: Event) -> str:
+    """Return where a change lies, without its number at that LSN."""
+    return ".".join(str(event.message.change_sequence).split(".")[:3])
+
+
 # ---------------------------------------------------------------------- PostgreSQL
 
 
@@ -600,6 +606,10 @@ class _Judge:
         self._listed = listed
         self._not_compared: dict[TableName, Counter[str]] = defaultdict(Counter)
         self._excused: Counter[TableName] = Counter()
+        self._positions = {
+            (event.table[1], event.in_kafka): _position(event)
+            for event in rows.messages.events
+        }
         self._lines: tuple[list[Line], list[Line]] = ([], [])
 
     def run(self, history: Iterable[Line]) -> list[TableResult]:
@@ -641,7 +651,13 @@ class _Judge:
         row = self._rows.of_ours(name[1], line["row"] or {})
         position = None
         if self._has_positions(name):
-            position = ".".join(str(line.get("sequence")).split(".")[:3])
+            sequence = str(line.get("sequence"))
+            place = place_of(sequence)
+            position = (
+                f"{log_position_of(sequence)}.{_NO_LSN}"
+                if place is None
+                else self._positions[name[1], place]
+            )
         return Version(line["op"], row, position)
 
     def _has_positions(self, name: TableName) -> bool:

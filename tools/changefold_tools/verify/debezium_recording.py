@@ -87,6 +87,7 @@ class Event:
         table: The table.
         message: What was read.
         place: Sorts like the changes of the source.
+        in_kafka: Partition and offset.
         arrival: Number of the line in the recording.
         schemas: Of the columns, if the message told.
     """
@@ -94,6 +95,7 @@ class Event:
     table: TableName
     message: DebeziumMessage
     place: tuple[str, bool, int]
+    in_kafka: tuple[int, int]
     arrival: int
     schemas: Mapping[str, Schema]
 
@@ -144,7 +146,8 @@ def read_events(
         # A delete and an insert of TiCDC may have one position.
         is_upsert = message.connector == "TiCDC" and message.op != "d"
         place = (str(message.change_sequence), is_upsert, int(record["offset"]))
-        yield Event(table, message, place, arrival, schemas)
+        in_kafka = (int(record["partition"]), int(record["offset"]))
+        yield Event(table, message, place, in_kafka, arrival, schemas)
 
 
 def _schemas_of_row(envelope: Schema) -> dict[str, Schema]:

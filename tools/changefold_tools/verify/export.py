@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from changefold.connect.types import ConnectType
 from changefold.mysql.text_protocol import to_mysql_text
 from changefold.protocols.value_encodings import SIMPLE, from_wire
+from changefold.schemas.ordering import commit_ts_of, millisecond_of, position_of
 from changefold_tools.generate.models import source_shapes
 from changefold_tools.generate.render import COPY_KEY, model_names
 from changefold_tools.generate.table_history import TableName, parse_type
@@ -150,13 +151,12 @@ def _sorted_rows(
 
 def _moment(sequence: str) -> dict[str, Any]:
     """The position of a change: commit timestamp, its millisecond, or its place."""
-    if "@" in sequence:
-        place = sequence.split("@", maxsplit=1)[0]
-        is_tso = place.isdecimal()
-        return {"commitTs": int(place) if is_tso else None, "sequence": sequence}
-    if "." in sequence:
-        return {"commitTs": None, "es": int(sequence.split(".", maxsplit=1)[0])}
-    return {"commitTs": int(sequence)}
+    commit_ts = commit_ts_of(sequence)
+    if position_of(sequence) != sequence:
+        return {"commitTs": commit_ts, "sequence": sequence}
+    if commit_ts is None:
+        return {"commitTs": None, "es": millisecond_of(sequence)}
+    return {"commitTs": commit_ts}
 
 
 def export_table(

@@ -250,6 +250,7 @@ _POSITION: Final = (
     "binlog_pos",
     "binlog_row",
     "gtid",
+    "server_id",
     "commit_ts",
 )
 

@@ -65,6 +65,8 @@ class DebeziumMessage(msgspec.Struct):
         binlog_pos: Position in it.
         binlog_row: Row within the event there.
         gtid: Global transaction id.
+        server_id: Number of the server of MySQL or MariaDB that made the change; 0 of a
+            row that was read.
         commit_ts: TiDB's commit timestamp.
         watermark_ts: The same of a watermark.
         source_ts_ms: When the source committed, in milliseconds since 1970.
@@ -107,6 +109,7 @@ class DebeziumMessage(msgspec.Struct):
     binlog_pos: int | None = None
     binlog_row: int | None = None
     gtid: str | None = None
+    server_id: int | None = None
     commit_ts: int | None = None
     watermark_ts: int | None = None
     source_ts_ms: int | None = None

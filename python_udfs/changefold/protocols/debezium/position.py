@@ -80,6 +80,7 @@ class Source(msgspec.Struct, gc=False):
     pos: Annotated[int, _Integer] | None = None
     row: Annotated[int, _Integer] | None = None
     gtid: str | None = None
+    server_id: Annotated[int, _Integer] | None = None
     commit_ts: Annotated[int, _Integer] | None = None
 
 
@@ -108,6 +109,8 @@ class Position(msgspec.Struct, gc=False):
         binlog_pos: Position in it.
         binlog_row: Row of the event there.
         gtid: Global transaction id of MySQL or MariaDB.
+        server_id: Number of the server of MySQL or MariaDB that made the change; 0 of a
+            row that was read.
         commit_ts: TiDB's commit timestamp.
     """
 
@@ -120,6 +123,7 @@ class Position(msgspec.Struct, gc=False):
     binlog_pos: int | None = None
     binlog_row: int | None = None
     gtid: str | None = None
+    server_id: int | None = None
     commit_ts: int | None = None
 
 
@@ -272,6 +276,7 @@ def _mysql(source: Source, path: str, stage: Stage, missing: OnMissing) -> Posit
         binlog_pos=pos,
         binlog_row=row,
         gtid=source.gtid,
+        server_id=source.server_id,
     )
 
 

@@ -91,6 +91,7 @@ _BINLOG: Final[_Fields] = {
     "pos": optional_int,
     "row": optional_int,
     "gtid": optional_text,
+    "server_id": optional_int,
 }
 _POSITION: Final[Mapping[str, _Fields]] = {
     "sqlserver": {

@@ -1,0 +1,223 @@
+{#
+    Change sequences, and what they tell. One is text that sorts like the changes of its
+    topic; only this file and `schemas/ordering.py` look inside one:
+
+    | Source | Sequence |
+    | --- | --- |
+    | TiCDC | commit timestamp (TSO) in 20 digits |
+    | TiCDC without the TiDB extension | millisecond of the commit as the TSO, `:`, offset |
+    | Canal | likewise; in a topic of several partitions the batch before the offset |
+    | Debezium | epoch of the log, `/`, position in it, `/`, place, `@`, millisecond |
+    | compacted topic | likewise: the position is the time of the record in Kafka |
+
+    The place is that in the partition, `~`, offset, partition; of a row that a snapshot of
+    the table read the millisecond of the reading, so what it read is before the changes.
+    What has the `:` tells no more of the commit than its millisecond, in which others lie.
+#}
+
+
+{#
+    The sequence of a change of TiCDC or Canal. With and without the TiDB extension it
+    compares: a topic may switch to it.
+
+    Arguments:
+        commit_ts: expression, TSO or null.
+        es_ms: expression, epoch milliseconds of the commit.
+        kafka_partition: expression.
+        kafka_offset: expression; orders the changes of one partition only.
+        batch_ms: expression, epoch milliseconds of the batch that brought the change;
+            null where the offset decides.
+
+    Returns:
+        An expression of type string.
+#}
+{% macro change_sequence(commit_ts, es_ms, kafka_partition, kafka_offset, batch_ms) -%}
+    coalesce(
+        lpad(cast({{ commit_ts }} as string), 20, '0'),
+        concat(
+            lpad(cast(shiftleft({{ es_ms }}, 18) as string), 20, '0'),
+            ':',
+            coalesce(concat(
+                lpad(cast({{ batch_ms }} as string), 13, '0'),
+                lpad(cast({{ kafka_partition }} as string), 5, '0')
+            ), ''),
+            lpad(cast({{ kafka_offset }} as string), 19, '0')
+        )
+    )
+{%- endmacro %}
+
+
+{#
+    The sequence of a change whose log is read in order: of Debezium, or in a compacted
+    topic.
+
+    Arguments:
+        epoch: expression, number of the servers before that one.
+        position: expression, text that sorts like the log.
+        read_ms: expression, epoch milliseconds at which a snapshot read the row; null of
+            a change. Rows of a snapshot have one position in many partitions: where a
+            source at rest is read again, the time tells the one from the other.
+        kafka_partition: expression.
+        kafka_offset: expression; orders the changes at one position.
+        at_ms: expression, epoch milliseconds: the time of the change.
+
+    Returns:
+        An expression of type string.
+#}
+{% macro log_sequence(epoch, position, read_ms, kafka_partition, kafka_offset, at_ms) -%}
+    concat(
+        lpad(cast({{ epoch }} as string), 5, '0'),
+        '/',
+        {{ position }},
+        '/',
+        coalesce(
+            lpad(cast({{ read_ms }} as string), 13, '0'),
+            concat(
+                '~',
+                lpad(cast({{ kafka_offset }} as string), 19, '0'),
+                '.',
+                lpad(cast({{ kafka_partition }} as string), 5, '0')
+            )
+        ),
+        '@',
+        lpad(cast({{ at_ms }} as string), 13, '0')
+    )
+{%- endmacro %}
+
+
+{#
+    The wall-clock time that a change sequence stands for.
+
+    Arguments:
+        change_sequence: expression.
+
+    Returns:
+        An expression of type timestamp, to the millisecond.
+#}
+{% macro sequence_timestamp(change_sequence) -%}
+    timestamp_millis(
+        if(
+            contains({{ change_sequence }}, '@'),
+            cast(left(split_part({{ change_sequence }}, '@', 2), 13) as bigint),
+            shiftright(try_cast(left({{ change_sequence }}, 20) as bigint), 18)
+        )
+    )
+{%- endmacro %}
+
+
+{#
+    Whether others may lie in the moment of a change, as its sequence tells no more of the
+    commit than its millisecond.
+
+    Arguments:
+        change_sequence: expression.
+
+    Returns:
+        A condition.
+#}
+{% macro is_millisecond(change_sequence) -%}
+    substr({{ change_sequence }}, 21, 1) = ':'
+{%- endmacro %}
+
+
+{#
+    The moment of a change: the sequence or, where that tells no more, its millisecond.
+    It sorts before all changes of the moment, and behind those before it.
+
+    Arguments:
+        change_sequence: expression.
+
+    Returns:
+        An expression of type string.
+#}
+{% macro moment_of(change_sequence) -%}
+    if({{ changefold.is_millisecond(change_sequence) }}, left({{ change_sequence }}, 20), {{ change_sequence }})
+{%- endmacro %}
+
+
+{# The same of a sequence that is known while a model compiles. #}
+{% macro moment_of_text(change_sequence) -%}
+    {{ return(change_sequence[:20] if change_sequence[20:21] == ':' else change_sequence) }}
+{%- endmacro %}
+
+
+{# Whether a sequence that is known while a model compiles is a commit timestamp. #}
+{% macro has_commit_ts(change_sequence) -%}
+    {{ return(':' not in change_sequence and '@' not in change_sequence) }}
+{%- endmacro %}
+
+
+{#
+    The batch of a change that Canal sent to a topic of several partitions.
+
+    Arguments:
+        change_sequence: expression.
+
+    Returns:
+        An expression of type string: what the sequences of the batch begin with.
+#}
+{% macro canal_batch_of(change_sequence) -%}
+    left({{ change_sequence }}, 34)
+{%- endmacro %}
+
+
+{#
+    The epoch and the position in the log of a change of Debezium.
+
+    Arguments:
+        change_sequence: expression.
+
+    Returns:
+        An expression of type string: what the sequences at that position begin with.
+#}
+{% macro position_of(change_sequence) -%}
+    substring_index({{ change_sequence }}, '/', 2)
+{%- endmacro %}
+
+
+{#
+    The epoch of a change of Debezium: how many servers the log had before.
+
+    Arguments:
+        change_sequence: expression.
+
+    Returns:
+        An expression of type int.
+#}
+{% macro epoch_of(change_sequence) -%}
+    cast(split_part({{ change_sequence }}, '/', 1) as int)
+{%- endmacro %}
+
+
+{#
+    Whether the source tells no position in its log for a change of Debezium, only a time.
+
+    Arguments:
+        change_sequence: expression.
+
+    Returns:
+        A condition.
+#}
+{% macro lacks_position(change_sequence) -%}
+    split_part({{ change_sequence }}, '/', 2) like 't%'
+{%- endmacro %}
+
+
+{#
+    The last text that sorts at the position of a change sequence which is known while a
+    model compiles; of TiCDC and Canal, the sequence itself.
+#}
+{% macro end_of_position(change_sequence) -%}
+    {%- if '@' not in change_sequence -%}
+        {{ return(change_sequence) }}
+    {%- endif -%}
+    {{ return(change_sequence.split('/')[:2] | join('/') ~ '~') }}
+{%- endmacro %}
+
+
+{# The change sequences that stand in the code of a generated model: those of its DDLs. #}
+{% macro sequences_in(raw_code) %}
+    {{ return(modules.re.findall(
+        "'([0-9]{20}(?::[0-9]+)?~*|[0-9a-ft.:/~]{20,}@[0-9]{13}~*)'", raw_code
+    )) }}
+{% endmacro %}

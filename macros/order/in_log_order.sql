@@ -1,0 +1,306 @@
+{#
+    Events, those of Debezium in the order of their log.
+
+    A connector reads one log and writes what it reads, so within a partition the order of
+    first deliveries is that of the log, whatever clocks and positions say. A change
+    stands at the highest position that its partition has reached, which is its own but
+    for these:
+
+    | A change whose position is lower | its place |
+    | --- | --- |
+    | follows another one, of another server or, if none is told, a minute later | in a new epoch, at its own position |
+    | of a known log, and committed before the highest one: a past that was never seen | at its own position |
+    | all others: the transaction was open when a snapshot began, no position is known | behind what its partition has brought |
+
+    Its time is never before that of the changes before it. Rows that a snapshot read have
+    their own, and it moves no other; so has a time a day or more after the record's.
+
+    Arguments:
+        events: name of a relation with the columns of the staging models and is_duplicate.
+
+    Returns:
+        A `select` with the same columns.
+#}
+{% macro in_log_order(events) -%}
+    {%- if changefold.is_of_protocols(['debezium']) == 'false' -%}
+    select * from {{ events }}
+    {%- else -%}
+    with
+
+    reached as (
+
+        {{ changefold.reached_positions() }}
+
+    ),
+
+    followed as (
+
+        {{ changefold._followed(events, 'reached') }}
+
+    ),
+
+    measured as (
+
+        {{ changefold._measured('followed') }}
+
+    ),
+
+    judged as (
+
+        select
+            *,
+            coalesce(
+                highest.epoch = epoch and own.position < highest.position, false
+            ) as is_lower,
+            not is_in_turn or {{ changefold._is_of_the_past() }} as is_of_the_past
+        from measured
+
+    )
+
+    select
+        * except (
+            change_sequence, own, is_in_turn, reached, epoch, highest, clock_ms, is_lower,
+            is_of_the_past
+        ),
+        if(
+            log_position is null,
+            change_sequence,
+            {{ changefold.log_sequence(
+                'epoch',
+                'if(is_lower and not is_of_the_past, highest.position, own.position)',
+                "if(own.position like '%.0' and not is_lower, own.ms, null)",
+                'kafka_partition',
+                'kafka_offset',
+                'if(own.is_read or is_of_the_past, own.ms, greatest(own.ms, clock_ms))',
+            ) }}
+        ) as change_sequence
+    from judged
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#
+    Events with what their partition brought of the log before them (`previous`), and
+    whether they take part: nothing follows from a duplicate, nor from what came late, from
+    a file after its successor or from quarantine.
+#}
+{% macro _followed(events, reached) -%}
+    with
+
+    joined as (
+
+        select
+            events.*,
+            {{ changefold._place_in_log() }} as own,
+            struct(
+                reached.highest as highest,
+                reached.latest as latest,
+                reached.clock_ms as clock_ms
+            ) as reached,
+            log_position is not null
+            and not is_duplicate
+            and coalesce(events.kafka_offset > reached.last_offset, true) as is_in_turn
+        from {{ events }} as events
+        left join {{ reached }} as reached
+            on
+                events.kafka_topic = reached.kafka_topic
+                and events.record_topic = reached.record_topic
+                and events.kafka_partition = reached.kafka_partition
+                and events.log_position.log = reached.log
+
+    )
+
+    select
+        *,
+        coalesce(lag(own) over ({{ changefold._in_turn() }}), reached.latest) as previous
+    from joined
+{%- endmacro %}
+
+
+{#
+    Events with their epoch, the highest position that their partition has reached in the
+    log before them (`highest`), and the highest time of a change (`clock_ms`).
+#}
+{% macro _measured(followed) -%}
+    with
+
+    counted as (
+
+        select
+            * except (previous),
+            coalesce(reached.highest.epoch, 0) + cast(
+                count_if({{ changefold._is_of_another_server() }}) over (
+                    {{ changefold._in_turn() }}
+                ) as int
+            ) as epoch
+        from {{ followed }}
+
+    )
+
+    select
+        *,
+        greatest(
+            max(struct(epoch, own.position, own.ms, own.is_read)) over (
+                {{ changefold._in_turn() }} rows between unbounded preceding and 1 preceding
+            ),
+            reached.highest
+        ) as highest,
+        greatest(
+            max({{ changefold._clock_ms() }}) over ({{ changefold._in_turn() }}),
+            reached.clock_ms
+        ) as clock_ms
+    from counted
+{%- endmacro %}
+
+
+{# The window in which a partition brought the changes of a log. #}
+{% macro _in_turn() -%}
+    partition by kafka_topic, record_topic, kafka_partition, log_position.log, is_in_turn
+                order by kafka_offset
+{%- endmacro %}
+
+
+{# Condition: another server wrote the change than the one before it, and counts anew. #}
+{% macro _is_of_another_server() -%}
+    is_in_turn
+                    and own.position < previous.position
+                    and own.position not like 't%'
+                    and not own.is_read
+                    and not previous.is_read
+                    and coalesce(
+                        own.server <> previous.server, own.ms > previous.ms + 60000
+                    )
+{%- endmacro %}
+
+
+{# Condition: the change is of a past that the topic never had, and lies before the rest. #}
+{% macro _is_of_the_past() -%}
+    coalesce(
+                highest.epoch = epoch
+                and own.position < highest.position
+                and own.position not like 't%'
+                and not own.is_read
+                and not highest.is_read
+                and own.ms < highest.ms,
+                false
+            )
+{%- endmacro %}
+
+
+{# Where a change of Debezium lies, who wrote it and when, and whether it was read. #}
+{% macro _place_in_log() -%}
+    struct(
+                log_position.position as position,
+                log_position.server as server,
+                coalesce(unix_millis(committed_at), 0) as ms,
+                coalesce(op = 'r', false) as is_read
+            )
+{%- endmacro %}
+
+
+{# The time of a change, if it can be one: no snapshot's, nor far ahead of the record's. #}
+{% macro _clock_ms() -%}
+    if(
+                op = 'r'
+                or committed_at > kafka_timestamp + interval 1 day,
+                null,
+                unix_millis(committed_at)
+            )
+{%- endmacro %}
+
+
+{#
+    How far a partition has come in a log.
+
+    Returns:
+        Aggregates over rows of the change log that have a place in a log and are no
+        duplicates: highest, latest, clock_ms and last_offset.
+#}
+{% macro log_progress() -%}
+        max(struct(
+            {{ changefold.epoch_of('change_sequence') }} as epoch,
+            log_position.position as position,
+            coalesce(unix_millis(committed_at), 0) as ms,
+            coalesce(op = 'r', false) as is_read
+        )) as highest,
+        max_by({{ changefold._place_in_log() }}, kafka_offset) as latest,
+        max({{ changefold._clock_ms() }}) as clock_ms,
+        max(kafka_offset) as last_offset
+{%- endmacro %}
+
+
+{#
+    How far the partitions have come in each log before this run: what the model
+    `log_positions` has counted and, after a kill, later batches of the change log.
+
+    Returns:
+        A `select`: kafka_topic, record_topic, kafka_partition, log, highest, latest,
+        clock_ms, last_offset.
+#}
+{% macro reached_positions() -%}
+    {%- set change_log = none if flags.FULL_REFRESH else changefold.built_relation('change_log') -%}
+    {%- set counted = changefold.built_relation('log_positions') if change_log else none -%}
+    {%- set batches = {} -%}
+    {%- if counted -%}
+        {%- for row in adapter.query_once(
+            'select kafka_topic, max(batch_id) as batch_id from ' ~ counted ~ ' group by all',
+            changefold.snapshot_id(counted)
+        ) -%}
+            {%- do batches.update({row.kafka_topic: row.batch_id}) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {%- if not change_log -%}
+        select
+            cast(null as string) as kafka_topic,
+            cast(null as string) as record_topic,
+            cast(null as int) as kafka_partition,
+            cast(null as string) as log,
+            cast(
+                null as struct<epoch: int, position: string, ms: bigint, is_read: boolean>
+            ) as highest,
+            cast(
+                null as struct<position: string, server: string, ms: bigint, is_read: boolean>
+            ) as latest,
+            cast(null as bigint) as clock_ms,
+            cast(null as bigint) as last_offset
+        where false
+    {%- else -%}
+        select
+            kafka_topic,
+            record_topic,
+            kafka_partition,
+            log,
+            max(highest) as highest,
+            max_by(latest, last_offset) as latest,
+            max(clock_ms) as clock_ms,
+            max(last_offset) as last_offset
+        from (
+            select
+                kafka_topic,
+                record_topic,
+                kafka_partition,
+                log_position.log as log,
+                {{ changefold.log_progress() }}
+            from {{ change_log }}
+            where
+                log_position is not null
+                and not is_duplicate
+                and {{ changefold.is_of_later_batch(batches) }}
+            group by kafka_topic, record_topic, kafka_partition, log_position.log
+            {%- if counted %}
+            union all
+            select
+                kafka_topic,
+                record_topic,
+                kafka_partition,
+                log,
+                highest,
+                latest,
+                clock_ms,
+                last_offset
+            from {{ counted }}
+            {%- endif %}
+        )
+        group by kafka_topic, record_topic, kafka_partition, log
+    {%- endif -%}
+{%- endmacro %}

@@ -1,0 +1,39 @@
+"""The small cases of `tests/cases`, as topics of one project, in one run and in two."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Final
+
+import pytest
+from rich.console import Console
+
+from changefold_tools.verify.run import recordings_in, verify_together
+
+PROJECT: Final = Path(__file__).parents[3]
+CASES: Final = sorted(
+    folder for folder in (PROJECT / "tests" / "cases").iterdir() if folder.is_dir()
+)
+
+
+@pytest.fixture(scope="module", params=[1, 2])
+def outcome(request: pytest.FixtureRequest) -> tuple[dict[str, bool], str]:
+    """By the case, whether its rows are those of the source; and the report."""
+    report = io.StringIO()
+    recordings = [each for folder in CASES for each in recordings_in(folder)]
+    equal = verify_together(
+        recordings,
+        PROJECT,
+        runs=request.param,
+        console=Console(file=report, width=120),
+    )
+    return equal, report.getvalue()
+
+
+@pytest.mark.parametrize("case", [folder.name for folder in CASES])
+def test_rows_are_those_of_the_source(
+    case: str, outcome: tuple[dict[str, bool], str]
+) -> None:
+    equal, report = outcome
+    assert equal[case], report
