@@ -45,7 +45,7 @@
 
         select
             *,
-            {{ changefold.canal_batch_of('change_sequence') }} as batch,
+            {{ changefold.position_of('change_sequence') }} as batch,
             size(filter(array({{ ends | join(', ') }}), ended -> ended < change_sequence))
                 as ends_before
         from {{ keyed }}
@@ -105,7 +105,11 @@
             change_sequence, batch, ends_before, begins_anew, own_change, first_op,
             last_op, other_moves, is_left, is_there
         ),
-        if(is_move and last_op is not null, concat(batch, '~'), change_sequence)
+        if(
+            is_move and last_op is not null,
+            {{ changefold.behind_position('change_sequence') }},
+            change_sequence
+        )
             as change_sequence,
         is_move and is_there is null and ends_before = 0 as ends_if_new
     from told

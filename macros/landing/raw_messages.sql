@@ -9,9 +9,8 @@
         A `select`: kafka_topic, record_topic, kafka_partition, kafka_offset,
         kafka_timestamp, of Debezium key, declared_types (JSON: what the topic declares
         as `types`), declared_options (likewise: what `parse_debezium` takes beside them),
-        declared_databases and has_watermarks, has_partitions (more than one), value, batch_id
-        (null where another tool fills the raw table). No row, if the var `topics` has no
-        topic of the protocol.
+        declared_databases and has_watermarks, value, batch_id (null where another tool
+        fills the raw table). No row, if the var `topics` has no topic of the protocol.
 #}
 {% macro raw_messages(protocol) -%}
     {%- set selects = [] -%}
@@ -30,7 +29,6 @@
         {{ changefold.declared_databases(topic) }} as declared_databases,
         {{ topic.has_watermarks | string | lower }} as has_watermarks,
         {%- endif %}
-        {{ (topic.partitions > 1) | string | lower }} as has_partitions,
         value,
         {{ 'batch_id' if topic.is_landed else 'cast(null as bigint) as batch_id' }}
     from {{ source('raw', topic.name) }}
@@ -51,7 +49,6 @@
         {{ changefold.declared_databases(topic) }} as declared_databases,
         {{ topic.has_watermarks | string | lower }} as has_watermarks,
         {%- endif %}
-        {{ (topic.partitions > 1) | string | lower }} as has_partitions,
         value,
         batch_id
     from ({{ changefold.requested_messages() }})
@@ -75,7 +72,6 @@
         cast(null as map<string, string>) as declared_databases,
         cast(null as boolean) as has_watermarks,
         {%- endif %}
-        cast(null as boolean) as has_partitions,
         cast(null as binary) as value,
         cast(null as bigint) as batch_id
     where false

@@ -6,8 +6,7 @@
     | --- | --- |
     | TiCDC | commit timestamp (TSO) in 20 digits |
     | TiCDC without the TiDB extension | millisecond of the commit as the TSO, `:`, offset |
-    | Canal | likewise; in a topic of several partitions the batch before the offset |
-    | Debezium | epoch of the log, `/`, position in it, `/`, place, `@`, millisecond |
+    | Debezium, Canal | epoch of the log, `/`, position in it, `/`, place, `@`, millisecond |
     | compacted topic | likewise: the position is the time of the record in Kafka |
 
     The place is that in the partition, `~`, offset, partition; of a row that a snapshot of
@@ -17,30 +16,23 @@
 
 
 {#
-    The sequence of a change of TiCDC or Canal. With and without the TiDB extension it
-    compares: a topic may switch to it.
+    The sequence of a change of TiCDC. With and without the TiDB extension it compares: a
+    topic may switch to it.
 
     Arguments:
         commit_ts: expression, TSO or null.
         es_ms: expression, epoch milliseconds of the commit.
-        kafka_partition: expression.
         kafka_offset: expression; orders the changes of one partition only.
-        batch_ms: expression, epoch milliseconds of the batch that brought the change;
-            null where the offset decides.
 
     Returns:
         An expression of type string.
 #}
-{% macro change_sequence(commit_ts, es_ms, kafka_partition, kafka_offset, batch_ms) -%}
+{% macro ticdc_sequence(commit_ts, es_ms, kafka_offset) -%}
     coalesce(
         lpad(cast({{ commit_ts }} as string), 20, '0'),
         concat(
             lpad(cast(shiftleft({{ es_ms }}, 18) as string), 20, '0'),
             ':',
-            coalesce(concat(
-                lpad(cast({{ batch_ms }} as string), 13, '0'),
-                lpad(cast({{ kafka_partition }} as string), 5, '0')
-            ), ''),
             lpad(cast({{ kafka_offset }} as string), 19, '0')
         )
     )
@@ -48,8 +40,8 @@
 
 
 {#
-    The sequence of a change whose log is read in order: of Debezium, or in a compacted
-    topic.
+    The sequence of a change whose log is read in order: of Debezium, of Canal, or in a
+    compacted topic.
 
     Arguments:
         epoch: expression, number of the servers before that one.
@@ -148,21 +140,21 @@
 
 
 {#
-    The batch of a change that Canal sent to a topic of several partitions.
+    A sequence behind all changes at the position of a change, with its time.
 
     Arguments:
         change_sequence: expression.
 
     Returns:
-        An expression of type string: what the sequences of the batch begin with.
+        An expression of type string.
 #}
-{% macro canal_batch_of(change_sequence) -%}
-    left({{ change_sequence }}, 34)
+{% macro behind_position(change_sequence) -%}
+    concat({{ changefold.position_of(change_sequence) }}, '/~@', right({{ change_sequence }}, 13))
 {%- endmacro %}
 
 
 {#
-    The epoch and the position in the log of a change of Debezium.
+    The epoch and the position in the log of a change of Debezium or Canal.
 
     Arguments:
         change_sequence: expression.
@@ -218,6 +210,6 @@
 {# The change sequences that stand in the code of a generated model: those of its DDLs. #}
 {% macro sequences_in(raw_code) %}
     {{ return(modules.re.findall(
-        "'([0-9]{20}(?::[0-9]+)?~*|[0-9a-ft.:/~]{20,}@[0-9]{13}~*)'", raw_code
+        "'([0-9]{20}(?::[0-9]+)?~*|[0-9a-fmt.:/~]{20,}@[0-9]{13}~*)'", raw_code
     )) }}
 {% endmacro %}

@@ -1,5 +1,5 @@
 {#
-    Events, those of Debezium in the order of their log.
+    Events, those of Debezium and Canal in the order of their log.
 
     A connector reads one log and writes what it reads, so within a partition the order of
     first deliveries is that of the log, whatever clocks and positions say. A change
@@ -22,7 +22,7 @@
         A `select` with the same columns.
 #}
 {% macro in_log_order(events) -%}
-    {%- if changefold.is_of_protocols(['debezium']) == 'false' -%}
+    {%- if changefold.is_of_protocols(['debezium', 'canal_json']) == 'false' -%}
     select * from {{ events }}
     {%- else -%}
     with
@@ -164,7 +164,7 @@
 {% macro _is_of_another_server() -%}
     is_in_turn
                     and own.position < previous.position
-                    and own.position not like 't%'
+                    and own.position rlike '^[0-9a-f]'
                     and not own.is_read
                     and not previous.is_read
                     and coalesce(
@@ -178,7 +178,7 @@
     coalesce(
                 highest.epoch = epoch
                 and own.position < highest.position
-                and own.position not like 't%'
+                and own.position rlike '^[0-9a-f]'
                 and not own.is_read
                 and not highest.is_read
                 and own.ms < highest.ms,
@@ -302,5 +302,64 @@
             {%- endif %}
         )
         group by kafka_topic, record_topic, kafka_partition, log
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#
+    Events with `counts_again`: whether an event that equals an earlier one is another
+    change.
+
+    Canal tells of no change where it lies in the log, and of its time only the second in
+    which its statement began: equal rows may be as many changes. When it sends its log
+    again, times go back: what equals an earlier event then is that one. Not so without a
+    key, where a long statement may have written equal rows.
+
+    Arguments:
+        events: name of a relation with the columns of the staging models.
+
+    Returns:
+        A `select`: those columns and counts_again.
+#}
+{% macro known_again(events) -%}
+    {%- set is_of_canal = changefold.is_of_protocols(['canal_json']) -%}
+    {%- if is_of_canal == 'false' -%}
+    select
+        *,
+        false as counts_again
+    from {{ events }}
+    {%- else -%}
+    with
+
+    reached as (
+
+        {{ changefold.reached_positions() }}
+
+    )
+
+    select
+        events.*,
+        events.{{ is_of_canal }}
+        and (events.event_kind = 'row' or events.event_type = 'TRUNCATE')
+        and coalesce(
+            events.event_kind = 'row' and events.primary_key is null
+            or unix_millis(events.committed_at) >= greatest(
+                max({{ changefold._clock_ms() }}) over (
+                    partition by
+                        events.kafka_topic, events.record_topic, events.kafka_partition
+                    order by events.kafka_offset
+                    range between unbounded preceding and 1 preceding
+                ),
+                reached.clock_ms
+            ),
+            true
+        ) as counts_again
+    from {{ events }} as events
+    left join reached
+        on
+            events.kafka_topic = reached.kafka_topic
+            and events.record_topic = reached.record_topic
+            and events.kafka_partition = reached.kafka_partition
+            and reached.log = 'canal'
     {%- endif -%}
 {%- endmacro %}

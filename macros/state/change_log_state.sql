@@ -306,6 +306,7 @@
         {%- for name, type in changefold.event_columns().items() %}
         {{ name if name in kept else 'cast(null as ' ~ type ~ ') as ' ~ name }},
         {%- endfor %}
+        false as counts_again,
         {{ 'log_order' if is_first else changefold.log_order() }} as log_order,
         identity
     from {{ 'identified' if is_first else log_relation }}

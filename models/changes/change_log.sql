@@ -32,13 +32,19 @@ events as (
 
 ),
 
+counted as (
+
+    {{ known_again('events') }}
+
+),
+
 identified as (
 
     select
         *,
         {{ log_order() }} as log_order,
         {{ event_identity() }} as identity
-    from events
+    from counted
 
 ),
 
@@ -78,14 +84,14 @@ numbered as (
                 kafka_partition asc,
                 kafka_offset asc,
                 event_index asc
-        ) > 1 or {{ is_below_cut() }} as is_duplicate
+        ) > 1 and not counts_again or {{ is_below_cut() }} as is_duplicate
     from gathered
 
 ),
 
 first_deliveries as (
 
-    select * except (is_known) from numbered
+    select * except (is_known, counts_again) from numbered
     where not is_known
 
 ),

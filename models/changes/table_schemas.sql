@@ -51,7 +51,8 @@ topics as (
                 previous_table_schema,
                 outcome,
                 time_zone,
-                ignores_case
+                ignores_case,
+                committed_at
             ))),
             event -> named_struct(
                 'sequence', event.change_sequence,
@@ -63,7 +64,8 @@ topics as (
                 'table_schema', event.table_schema,
                 'previous_table_schema', event.previous_table_schema,
                 'time_zone', event.time_zone,
-                'ignores_case', event.ignores_case
+                'ignores_case', event.ignores_case,
+                'committed_ms', unix_millis(event.committed_at)
             )
         )) as ddl_events
     from ddl_events

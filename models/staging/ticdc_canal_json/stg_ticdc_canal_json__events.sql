@@ -46,7 +46,6 @@ exploded as (
         parsed.kafka_timestamp,
         parsed.batch_id,
         parsed.is_of_canal,
-        parsed.has_partitions,
         parsed.value,
         parsed.message,
         coalesce(images.event_index, 0) as event_index,
@@ -83,13 +82,11 @@ events as (
         ---------- time
         message.commit_ts,
         message.watermark_ts,
-        {{ change_sequence(
-            'message.commit_ts',
-            'message.es_ms',
-            'kafka_partition',
-            'kafka_offset',
-            'if(is_of_canal and has_partitions, message.ts_ms, null)',
-        ) }} as change_sequence,
+        if(
+            is_of_canal,
+            null,
+            {{ ticdc_sequence('message.commit_ts', 'message.es_ms', 'kafka_offset') }}
+        ) as change_sequence,
         coalesce(
             {{ tso_timestamp('message.commit_ts') }},
             timestamp_millis(message.es_ms)
@@ -108,16 +105,18 @@ events as (
         cast(null as string) as table_schema,
         cast(null as string) as previous_table_schema,
 
-        ---------- identity: Canal may send equal changes in one second, and does not
-        -- tell what it sends again. Each counts, and the last one of them decides.
+        ---------- identity: Canal delivers its log in order
+        cast(null as string) as source_position,
         if(
-            is_of_canal
-            and (message.event_kind = 'row' or message.event_type = 'TRUNCATE'),
-            concat_ws('/', kafka_partition, kafka_offset, event_index),
+            is_of_canal and message.event_kind in ('row', 'ddl'),
+            named_struct(
+                'log', 'canal',
+                'position',
+                concat('m', lpad(cast(coalesce(message.ts_ms, 0) as string), 13, '0')),
+                'server', cast(null as string)
+            ),
             null
-        ) as source_position,
-        cast(null as struct<log: string, position: string, server: string>)
-            as log_position,
+        ) as log_position,
 
         ---------- what could not be read
         message.error.class as error_class,

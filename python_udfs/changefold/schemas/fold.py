@@ -79,8 +79,8 @@ from changefold.schemas.ignored_ddls import IgnoredDdls
 from changefold.schemas.observed import DescribedSchema, SeenSchema, SeenVersion
 from changefold.schemas.ordering import (
     Evidence,
+    commit_ts_of,
     evidence_of,
-    is_whole_second,
     just_before,
     millisecond_of,
 )
@@ -142,6 +142,7 @@ class DdlEvent(msgspec.Struct, frozen=True):
             of the sessions too.
         ignores_case: Whether the source takes names of tables that differ in case for
             one: TiDB does, MySQL by ``lower_case_table_names``.
+        committed_ms: Epoch milliseconds of the statement, if the message tells.
     """
 
     sequence: str
@@ -155,6 +156,7 @@ class DdlEvent(msgspec.Struct, frozen=True):
     is_ignored: bool = False
     time_zone: str = "UTC"
     ignores_case: bool = True
+    committed_ms: int | None = None
 
 
 class SchemaColumn(msgspec.Struct, frozen=True):
@@ -501,9 +503,11 @@ def _implicit_zero(mysql_type: MySqlType) -> str:
     return "0"
 
 
-def _time_of(sequence: str) -> datetime | None:
-    """Return when a DDL was, if that is a time of TiDB's life; a position has none."""
-    milliseconds = millisecond_of(sequence)
+def _time_of(event: DdlEvent) -> datetime | None:
+    """Return when a DDL was, if that is a time of TiDB's life."""
+    milliseconds = event.committed_ms
+    if milliseconds is None:
+        milliseconds = millisecond_of(event.sequence)
     if milliseconds is None or not _FIRST_MS < milliseconds < _LAST_MS:
         return None
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)
@@ -564,11 +568,12 @@ def _clock_text(expression: str, event: DdlEvent) -> str | None:
     Canal tells seconds, others milliseconds: nobody knows more digits than that.
     """
     match = _CLOCKS.fullmatch(expression.replace(" ", ""))
-    moment = _time_of(event.sequence)
+    moment = _time_of(event)
     if match is None or moment is None:
         return None
     name, digits = match[1].upper(), int(match[2] or 0)
-    if digits > (0 if is_whole_second(event.sequence) else _MILLISECOND_DIGITS):
+    is_in_seconds = commit_ts_of(event.sequence) is None and not moment.microsecond
+    if digits > (0 if is_in_seconds else _MILLISECOND_DIGITS):
         return None
     try:
         zone = UTC if name.startswith("UTC") else _zone(event.time_zone)

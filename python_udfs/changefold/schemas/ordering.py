@@ -14,7 +14,6 @@ __all__ = [
     "Evidence",
     "commit_ts_of",
     "evidence_of",
-    "is_whole_second",
     "just_before",
     "log_position_of",
     "millisecond_of",
@@ -58,9 +57,7 @@ class Evidence(NamedTuple):
 def evidence_of(rows: Iterable[SeenSchema | SeenVersion]) -> list[Evidence]:
     """Return what rows show: the first ones, and the last ones of the same columns.
 
-    A column can have gone between the two and have come back. But not the last ones of
-    Canal: its times are the seconds in which statements began, so rows that were there
-    before a long DDL can come behind it.
+    A column can have gone between the two and have come back.
 
     Args:
         rows: What rows tell.
@@ -71,13 +68,9 @@ def evidence_of(rows: Iterable[SeenSchema | SeenVersion]) -> list[Evidence]:
     found: list[Evidence] = []
     for row in rows:
         found.append(Evidence(row.sequence, row))
-        if isinstance(row, SeenSchema) and _is_last_evidence(row):
+        if isinstance(row, SeenSchema) and row.last_sequence > row.sequence:
             found.append(Evidence(row.last_sequence, row))
     return sorted(found, key=lambda evidence: (evidence.end, evidence.sequence))
-
-
-def _is_last_evidence(row: SeenSchema) -> bool:
-    return row.last_sequence > row.sequence and not is_whole_second(row.last_sequence)
 
 
 def commit_ts_of(sequence: str) -> int | None:
@@ -87,20 +80,14 @@ def commit_ts_of(sequence: str) -> int | None:
 
 
 def millisecond_of(sequence: str) -> int | None:
-    """Return when TiCDC or Canal says that a change was; ``None`` of a position."""
+    """Return when TiCDC says that a change was; ``None`` of a position."""
     time = sequence[:_TSO_DIGITS]
     is_time = sequence.isdecimal() or _MILLISECOND.match(sequence) is not None
     return int(time) >> _LOGICAL_BITS if is_time else None
 
 
-def is_whole_second(sequence: str) -> bool:
-    """Whether the time of a change has no milliseconds, as that of Canal has none."""
-    match = _MILLISECOND.match(sequence)
-    return match is not None and (int(match[1]) >> _LOGICAL_BITS) % 1000 == 0
-
-
 def position_of(sequence: str) -> str:
-    """Return where a change of Debezium lies in the log, without the time."""
+    """Return where a change of Debezium or Canal lies in the log, without the time."""
     return sequence.split("@", maxsplit=1)[0]
 
 

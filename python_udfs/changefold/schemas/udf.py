@@ -24,6 +24,7 @@ class _Ddl(msgspec.Struct, frozen=True):
     is_ignored: bool = False
     time_zone: str = "UTC"
     ignores_case: bool = True
+    committed_ms: int | None = None
 
     def event(self) -> DdlEvent:
         after, before = self.table_schema, self.previous_table_schema
@@ -42,6 +43,7 @@ class _Ddl(msgspec.Struct, frozen=True):
             is_ignored=self.is_ignored,
             time_zone=self.time_zone,
             ignores_case=self.ignores_case,
+            committed_ms=self.committed_ms,
         )
 
 

@@ -131,14 +131,6 @@ def test_a_column_that_comes_back_after_its_drop_is_another() -> None:
     assert versions[0].columns[1].column_id != versions[-1].columns[1].column_id
 
 
-def test_rows_of_canal_behind_a_long_ddl_may_have_been_there_before_it() -> None:
-    ddls = [at(time(0, 1), CREATE), at(time(5000, 70), "ALTER TABLE t DROP a")]
-    rows = [seen(time(2000, 2), until=time(9000, 60), a="int")]
-    assert fold_schemas(ddls, rows) == fold_schemas(ddls)
-    rows = [seen(time(2000, 2), until=time(9001, 60), a="int")]
-    assert names(fold_schemas(ddls, rows)[-1]) == ["id", "a"]
-
-
 def test_what_a_dropped_table_had_is_new_to_the_next_one_of_its_name() -> None:
     ddls = [
         at(1, CREATE),
