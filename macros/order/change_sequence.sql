@@ -9,8 +9,9 @@
     | Debezium, Canal | epoch of the log, `/`, position in it, `/`, place, `@`, millisecond |
     | compacted topic | likewise: the position is the time of the record in Kafka |
 
-    The place is that in the partition, `~`, offset, partition; of a row that a snapshot of
-    the table read the millisecond of the reading, so what it read is before the changes.
+    The place is `~`, partition, offset: Canal's DDLs are in partition 0, and come first. Of
+    a row that a snapshot of the table read it is the millisecond of the reading, so what it
+    read is before the changes.
     What has the `:` tells no more of the commit than its millisecond, in which others lie.
 #}
 
@@ -66,9 +67,9 @@
             lpad(cast({{ read_ms }} as string), 13, '0'),
             concat(
                 '~',
-                lpad(cast({{ kafka_offset }} as string), 19, '0'),
+                lpad(cast({{ kafka_partition }} as string), 5, '0'),
                 '.',
-                lpad(cast({{ kafka_partition }} as string), 5, '0')
+                lpad(cast({{ kafka_offset }} as string), 19, '0')
             )
         ),
         '@',

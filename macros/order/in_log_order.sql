@@ -153,6 +153,21 @@
 {%- endmacro %}
 
 
+{#
+    Whether a `log_position.position` is one in the source's log: where none is known, it
+    is a time.
+
+    Arguments:
+        position: expression.
+
+    Returns:
+        A condition.
+#}
+{% macro is_position(position) -%}
+    {{ position }} rlike '^[0-9a-f]'
+{%- endmacro %}
+
+
 {# The window in which a partition brought the changes of a log. #}
 {% macro _in_turn() -%}
     partition by kafka_topic, record_topic, kafka_partition, log_position.log, is_in_turn
@@ -164,7 +179,7 @@
 {% macro _is_of_another_server() -%}
     is_in_turn
                     and own.position < previous.position
-                    and own.position rlike '^[0-9a-f]'
+                    and {{ changefold.is_position('own.position') }}
                     and not own.is_read
                     and not previous.is_read
                     and coalesce(
@@ -178,7 +193,7 @@
     coalesce(
                 highest.epoch = epoch
                 and own.position < highest.position
-                and own.position rlike '^[0-9a-f]'
+                and {{ changefold.is_position('own.position') }}
                 and not own.is_read
                 and not highest.is_read
                 and own.ms < highest.ms,

@@ -15,6 +15,7 @@ previous as (
         'latest': 'struct<position: string, server: string, ms: bigint, is_read: boolean>',
         'clock_ms': 'bigint',
         'last_offset': 'bigint',
+        'epoch_began': 'struct<epoch: int, kafka_offset: bigint, position: string, batch_id: bigint>',
         'batch_id': 'bigint',
         'cut_sequence': 'string',
     }) }}
@@ -29,6 +30,18 @@ arrived as (
         kafka_partition,
         log_position.log,
         {{ log_progress() }},
+        max_by(
+            named_struct(
+                'epoch', {{ epoch_of('change_sequence') }},
+                'kafka_offset', kafka_offset,
+                'position', log_position.position,
+                'batch_id', batch_id
+            ),
+            named_struct(
+                'epoch', {{ epoch_of('change_sequence') }},
+                'kafka_offset', -kafka_offset
+            )
+        ) as epoch_began,
         max(batch_id) as batch_id,
         cast(null as string) as cut_sequence
     from {{ ref('change_log') }}
@@ -59,6 +72,13 @@ log_positions as (
         max_by(latest, last_offset) as latest,
         max(clock_ms) as clock_ms,
         max(last_offset) as last_offset,
+        max_by(
+            epoch_began,
+            named_struct(
+                'epoch', epoch_began.epoch,
+                'kafka_offset', -epoch_began.kafka_offset
+            )
+        ) as epoch_began,
         max(max(batch_id)) over (partition by kafka_topic) as batch_id,
         cast(null as string) as cut_sequence
     from gathered

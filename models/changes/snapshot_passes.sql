@@ -31,6 +31,8 @@ change_log as (
         and op = 'r'
         and event_type <> 'READ incremental'
         and not is_duplicate
+        -- Rows of one snapshot have one position; without it nothing tells them.
+        and {{ is_position('log_position.position') }}
         -- What one sent may be gone, so nothing follows from what is missing.
         and not {{ is_compacted() }}
         and {{ is_newly_arrived() }}
@@ -43,7 +45,7 @@ gathered as (
         kafka_topic,
         source_database,
         source_table,
-        {{ position_of('change_sequence') }} as source_position,
+        log_position.position as source_position,
         change_sequence as first_sequence,
         change_sequence as last_sequence,
         if(event_type = 'READ first', array(change_sequence), array()) as begun_at,

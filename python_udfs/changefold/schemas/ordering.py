@@ -23,7 +23,7 @@ __all__ = [
 
 _TSO_DIGITS: Final = 20
 _LOGICAL_BITS: Final = 18
-_PLACE: Final = re.compile(r"/~([0-9]{19})\.([0-9]{5})@")
+_PLACE: Final = re.compile(r"/~([0-9]{5})\.([0-9]{19})@")
 _MILLISECOND: Final = re.compile(r"([0-9]{20}):")
 
 
@@ -99,7 +99,7 @@ def log_position_of(sequence: str) -> str:
 def place_of(sequence: str) -> tuple[int, int] | None:
     """Return the partition and the offset of a change of Debezium or Canal; else ``None``."""
     match = _PLACE.search(sequence)
-    return (int(match[2]), int(match[1])) if match else None
+    return (int(match[1]), int(match[2])) if match else None
 
 
 def just_before(sequence: str) -> str:

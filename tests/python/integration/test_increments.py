@@ -119,7 +119,7 @@ def land_moved(pipeline: Pipeline, run: int) -> None:
         table="notes",
         pkNames=None,
         es=EPOCH,
-        ts=EPOCH + 30 + run,
+        ts=EPOCH + (20, 30, 30)[run - 1],
     )
     parts[run].append(records([note], first=(2, 5, 6)[run - 1], partition=1))
     for number, part in enumerate(parts[run]):

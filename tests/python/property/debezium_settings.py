@@ -31,6 +31,8 @@ class Settings:
         cuts_first: Whether it may have stopped within the first transaction after a
             snapshot. PostgreSQL's commit before that is told after a restart only, so
             that some of its changes come with one order and some with another.
+        clock_jumps: Chance that the source's clock is set before a transaction: an hour
+            to and fro, as where daylight saving is not left out.
         chunk: Longest run of messages read from one partition.
         compacted: Whether Kafka compacts the topics. Then no old message comes alone, no
             snapshot is broken off or replaces rows without a key, and all values are
@@ -52,6 +54,7 @@ class Settings:
     repeat_chance: float = 0.05
     restarts: int = 1
     cuts_first: bool = False
+    clock_jumps: float = 0.0
     chunk: int = 20
     compacted: bool = False
 
@@ -75,6 +78,7 @@ def draw_settings(random: Random, connector: Connector | None = None) -> Setting
         repeat_chance=random.choice((0.0, 0.05, 0.3)),
         restarts=random.randint(0, 3),
         cuts_first=happens(random, 0.5),
+        clock_jumps=random.choice((0.0, 0.0, 0.3)),
         chunk=random.choice((1, 20, 2000)),
         compacted=happens(random, 0.3),
     )

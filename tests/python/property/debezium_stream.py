@@ -122,6 +122,8 @@ class _Reader:
         self._is_streaming = False
         # When things happen, in microseconds since 1970.
         self._at = FIRST_MILLISECOND * 1000 + random.randrange(10**6)
+        # How much the source's clock is off.
+        self._off = 0
         self._last: tuple[Position, int] | None = None
         self._signals = 0
         self._orders: Counter[str] = Counter()
@@ -211,7 +213,9 @@ class _Reader:
 
     def _read(self, name: str, row: Row, fields: Line, marker: str, kind: Kind) -> None:
         table = self._past.tables[name]
-        source = source_value(self._connector, name, self._at, fields, marker)
+        source = source_value(
+            self._connector, name, self._at + self._off, fields, marker
+        )
         event = Event("r", after=row_value(table, row))
         value = envelope(self._connector, table, source, event)
         key = key_of_row(self._connector, table, row)
@@ -272,6 +276,8 @@ class _Reader:
     def _commit(self, transaction: Transaction) -> None:
         """Stream a transaction, and note what it did."""
         self._at += self._random.choice((0, 300, 300, 5000, 900_000, 61 * 10**6))
+        if happens(self._random, self._settings.clock_jumps):
+            self._off = self._random.choice((0, 3600, -3600)) * 10**6
         positions = self._log.write(transaction)
         following = iter(positions)
         begin = len(self._messages)
@@ -321,7 +327,9 @@ class _Reader:
         snapshot: str = "false",
     ) -> None:
         if self._is_streaming or snapshot == "true":
-            source = source_value("mariadb", table.name, self._at, fields, snapshot)
+            source = source_value(
+                "mariadb", table.name, self._at + self._off, fields, snapshot
+            )
             message = schema_change(type_, table, sql, source)
             self._messages.append(replace(message, headers=self._headers))
 
@@ -373,7 +381,7 @@ class _Reader:
         again = None
         if connector == "postgresql" and position.before != position.before_again:
             again = {"sequence": sequence_text(position.before_again, position.lsn)}
-        source = source_value(connector, table.name, self._at, fields)
+        source = source_value(connector, table.name, self._at + self._off, fields)
         order = self._order(op, table.name, position)
         event = Event(op, *self._images(op, table, rows), order)
         value = envelope(connector, table, source, event)

@@ -1,32 +1,32 @@
-"""Where a change lies in its source's log, as text that sorts like it.
+"""Where a change lies in its source's log, as text that sorts like the log.
 
-Of each connector the fields of ``source`` that order its changes:
+Of each connector the fields of ``source`` that tell it:
 
-| Connector | `ordered_by` | Order |
+| Connector | `ordered_by` | Position, then the place within it |
 | --- | --- | --- |
-| ``sqlserver`` | ``lsn`` | LSN of the commit, stage, LSN of the change, ``event_serial_no`` |
-| ``postgresql`` | ``lsn`` | LSN of the commit before, stage, LSN of the change |
-| ``mysql``, ``mariadb`` | ``binlog`` | number of the binlog file, position, stage, row |
+| ``sqlserver`` | ``lsn`` | LSN of the commit, stage; LSN of the change, ``event_serial_no`` |
+| ``postgresql`` | ``lsn`` | LSN of the commit before, stage; LSN of the change |
+| ``mysql``, ``mariadb`` | ``binlog`` | number of the binlog file, position, stage; row |
 | ``TiCDC`` | ``commit_ts`` | TSO of the commit |
 | others | ``ts_ms`` | commit time in milliseconds, stage: too coarse, the offset must decide |
+
+What orders changes is that they were delivered in that order (``docs/order.md``): the
+position sets partitions beside each other, and the place within it only tells what was
+sent before. SQL Server's LSNs of changes need not sort within a commit, and all rows of a
+compressed transaction of MySQL have one position.
 
 The stage is 0 for a row of a snapshot and 1 for a change. A snapshot at a position has
 what was committed up to there, and is changed by what comes after. A row of an
 incremental snapshot lies among the changes and has the position of the last one that
-the connector had read: it is of stage 1, and the offset decides against that one.
+the connector had read: it is of stage 1.
 
 PostgreSQL's ``source.sequence`` names the LSN of the last commit that the connector had
 seen and the LSN of the change. The latter alone goes backwards between transactions that
 overlap; the former is the same for all of a transaction and grows from one to the next.
-In the first transaction after a snapshot, and only there, it is null: the LSN of the
-change stands in for it. That is right unless the transaction wrote it before the
-snapshot began. Sent again after a restart, such a change has the LSN of the snapshot in
-its place: the only case seen in which one change has two sequences. What tells it apart
-is the transaction, the LSN of the change and the key.
-
-One position may have several changes: the delete and the create of an updated key, rows
-of one statement (PostgreSQL), of one transaction (TiCDC, where of one key the delete
-comes first). They are of different keys, and the offset decides.
+In the first transaction after a start it is null: the LSN of the change stands in for it.
+Sent again after a restart, such a change has the LSN of the snapshot in its place: the
+only case seen in which one change has two positions. What tells it apart is the
+transaction, the LSN of the change and the key.
 """
 
 import json
