@@ -57,8 +57,9 @@
     + pmod(
         if(
             connector = 'sqlserver' and log_position is not null,
-            conv(substr(log_position.position, 1, 8), 16, 10) * 4294967296
-            + conv(substr(log_position.position, 10, 8), 16, 10),
+            shiftleft(
+                cast(conv(substr(log_position.position, 1, 8), 16, 10) as bigint), 32
+            ) | cast(conv(substr(log_position.position, 10, 8), 16, 10) as bigint),
             coalesce(unix_millis(committed_at), 0)
         ),
         17592186044416

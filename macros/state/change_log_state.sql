@@ -230,14 +230,14 @@
     no new row below a watermark of its partition; what comes there is a replay.
 
     Returns:
-        A condition on kafka_topic, event_kind and change_sequence.
+        A condition on kafka_topic, event_kind, commit_ts and change_sequence.
 #}
 {% macro is_below_cut() -%}
     {%- set conditions = [] -%}
     {%- for topic, cut in changefold.cuts_for_duplicates().items() -%}
         {%- do conditions.append(
-            "(event_kind in ('row', 'ddl') and kafka_topic = " ~ sql_text(topic)
-            ~ " and change_sequence < '" ~ cut ~ "')"
+            "(event_kind in ('row', 'ddl') and commit_ts is not null and kafka_topic = "
+            ~ sql_text(topic) ~ " and change_sequence < '" ~ cut ~ "')"
         ) -%}
     {%- endfor -%}
     {{ return(conditions | join(' or ') or 'false') }}
