@@ -50,6 +50,8 @@
         read_ms: expression, epoch milliseconds at which a snapshot read the row; null of
             a change. Rows of a snapshot have one position in many partitions: where a
             source at rest is read again, the time tells the one from the other.
+        place: expression, the place within the position of a row without a key, whose
+            changes lie in any partition; null of others.
         kafka_partition: expression.
         kafka_offset: expression; orders the changes at one position.
         at_ms: expression, epoch milliseconds: the time of the change.
@@ -57,7 +59,7 @@
     Returns:
         An expression of type string.
 #}
-{% macro log_sequence(epoch, position, read_ms, kafka_partition, kafka_offset, at_ms) -%}
+{% macro log_sequence(epoch, position, read_ms, place, kafka_partition, kafka_offset, at_ms) -%}
     concat(
         lpad(cast({{ epoch }} as string), 5, '0'),
         '/',
@@ -67,6 +69,7 @@
             lpad(cast({{ read_ms }} as string), 13, '0'),
             concat(
                 '~',
+                coalesce(concat({{ place }}, '.'), ''),
                 lpad(cast({{ kafka_partition }} as string), 5, '0'),
                 '.',
                 lpad(cast({{ kafka_offset }} as string), 19, '0')
@@ -114,7 +117,8 @@
 
 
 {#
-    The moment of a change: the sequence or, where that tells no more, its millisecond.
+    The moment of a change: the sequence or, where that tells no more, its millisecond; of
+    Canal that of the message, as keys move between partitions in it.
     It sorts before all changes of the moment, and behind those before it.
 
     Arguments:
@@ -124,12 +128,19 @@
         An expression of type string.
 #}
 {% macro moment_of(change_sequence) -%}
-    if({{ changefold.is_millisecond(change_sequence) }}, left({{ change_sequence }}, 20), {{ change_sequence }})
+    case
+        when {{ changefold.is_millisecond(change_sequence) }} then left({{ change_sequence }}, 20)
+        when {{ change_sequence }} like '%/m%' then {{ changefold.position_of(change_sequence) }}
+        else {{ change_sequence }}
+    end
 {%- endmacro %}
 
 
 {# The same of a sequence that is known while a model compiles. #}
 {% macro moment_of_text(change_sequence) -%}
+    {%- if '/m' in change_sequence -%}
+        {{ return(change_sequence.split('/')[:2] | join('/')) }}
+    {%- endif -%}
     {{ return(change_sequence[:20] if change_sequence[20:21] == ':' else change_sequence) }}
 {%- endmacro %}
 

@@ -69,6 +69,7 @@
                 'epoch',
                 'if(is_lower and not is_of_the_past, highest.position, own.position)',
                 "if(own.position like '%.0' and not is_lower, own.ms, null)",
+                'log_position.place',
                 'kafka_partition',
                 'kafka_offset',
                 'if(own.is_read or is_of_the_past, own.ms, greatest(own.ms, clock_ms))',

@@ -280,7 +280,7 @@
         'table_schema': 'string',
         'previous_table_schema': 'string',
         'source_position': 'string',
-        'log_position': 'struct<log: string, position: string, server: string>',
+        'log_position': 'struct<log: string, position: string, place: string, server: string>',
         'error_class': 'string',
         'error_path': 'string',
         'error_message': 'string',

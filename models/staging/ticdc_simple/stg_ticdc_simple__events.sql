@@ -70,8 +70,9 @@ events as (
 
         ---------- identity
         cast(null as string) as source_position,
-        cast(null as struct<log: string, position: string, server: string>)
-            as log_position,
+        cast(
+            null as struct<log: string, position: string, place: string, server: string>
+        ) as log_position,
 
         ---------- what could not be read
         message.error.class as error_class,
