@@ -95,7 +95,7 @@
                 '0',
                 "lpad(cast(reached_ms as string), 13, '0')",
                 'null',
-                'cast(null as string)',
+                "''",
                 'kafka_partition',
                 'kafka_offset',
                 'coalesce(unix_millis(committed_at), reached_ms)',

@@ -9,9 +9,10 @@
     | Debezium, Canal | epoch of the log, `/`, position in it, `/`, place, `@`, millisecond |
     | compacted topic | likewise: the position is the time of the record in Kafka |
 
-    The place is `~`, partition, offset: Canal's DDLs are in partition 0, and come first. Of
-    a row that a snapshot of the table read it is the millisecond of the reading, so what it
-    read is before the changes.
+    The place is `~`, the highest place within the position that the partition has reached,
+    partition, offset: Canal's DDLs are in partition 0, and come first. Of a row that a
+    snapshot of the table read it is the millisecond of the reading, so what it read is
+    before the changes.
     What has the `:` tells no more of the commit than its millisecond, in which others lie.
 #}
 
@@ -50,8 +51,8 @@
         read_ms: expression, epoch milliseconds at which a snapshot read the row; null of
             a change. Rows of a snapshot have one position in many partitions: where a
             source at rest is read again, the time tells the one from the other.
-        place: expression, the place within the position of a row without a key, whose
-            changes lie in any partition; null of others.
+        place: expression, text that sorts like the changes at the position in different
+            partitions; empty where none is known.
         kafka_partition: expression.
         kafka_offset: expression; orders the changes at one position.
         at_ms: expression, epoch milliseconds: the time of the change.
@@ -69,7 +70,8 @@
             lpad(cast({{ read_ms }} as string), 13, '0'),
             concat(
                 '~',
-                coalesce(concat({{ place }}, '.'), ''),
+                {{ place }},
+                '.',
                 lpad(cast({{ kafka_partition }} as string), 5, '0'),
                 '.',
                 lpad(cast({{ kafka_offset }} as string), 19, '0')

@@ -50,7 +50,9 @@
         select
             *,
             coalesce(
-                highest.epoch = epoch and own.position < highest.position, false
+                highest.epoch = epoch
+                and struct(own.position, own.place) < struct(highest.position, highest.place),
+                false
             ) as is_lower,
             not is_in_turn or {{ changefold._is_of_the_past() }} as is_of_the_past
         from measured
@@ -69,7 +71,7 @@
                 'epoch',
                 'if(is_lower and not is_of_the_past, highest.position, own.position)',
                 "if(own.position like '%.0' and not is_lower, own.ms, null)",
-                'log_position.place',
+                'if(is_lower and not is_of_the_past, highest.place, own.place)',
                 'kafka_partition',
                 'kafka_offset',
                 'if(own.is_read or is_of_the_past, own.ms, greatest(own.ms, clock_ms))',
@@ -141,7 +143,7 @@
     select
         *,
         greatest(
-            max(struct(epoch, own.position, own.ms, own.is_read)) over (
+            max(struct(epoch, own.position, own.place, own.ms, own.is_read)) over (
                 {{ changefold._in_turn() }} rows between unbounded preceding and 1 preceding
             ),
             reached.highest
@@ -207,6 +209,7 @@
 {% macro _place_in_log() -%}
     struct(
                 log_position.position as position,
+                log_position.place as place,
                 log_position.server as server,
                 coalesce(unix_millis(committed_at), 0) as ms,
                 coalesce(op = 'r', false) as is_read
@@ -236,6 +239,7 @@
         max(struct(
             {{ changefold.epoch_of('change_sequence') }} as epoch,
             log_position.position as position,
+            log_position.place as place,
             coalesce(unix_millis(committed_at), 0) as ms,
             coalesce(op = 'r', false) as is_read
         )) as highest,
@@ -272,10 +276,14 @@
             cast(null as int) as kafka_partition,
             cast(null as string) as log,
             cast(
-                null as struct<epoch: int, position: string, ms: bigint, is_read: boolean>
+                null as struct<
+                    epoch: int, position: string, place: string, ms: bigint, is_read: boolean
+                >
             ) as highest,
             cast(
-                null as struct<position: string, server: string, ms: bigint, is_read: boolean>
+                null as struct<
+                    position: string, place: string, server: string, ms: bigint, is_read: boolean
+                >
             ) as latest,
             cast(null as bigint) as clock_ms,
             cast(null as bigint) as last_offset

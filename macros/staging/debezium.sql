@@ -55,9 +55,9 @@
         message: name of what `parse_debezium` returned.
 
     Returns:
-        An expression of type struct<log, position, place, server>; its server is null where
-        the message tells none, its place within the position where a key keeps a row's
-        changes in one partition. Null for what has no place in the order, and of TiCDC.
+        An expression of type struct<log, position, place, server>: its place is that within
+        the position, empty where none is known; its server is null where the message tells
+        none. Null for what has no place in the order, and of TiCDC.
 #}
 {% macro debezium_log_position(message) -%}
     if(
@@ -75,11 +75,10 @@
                 else concat('t', {{ message }}.change_sequence)
             end as position,
             case
-                when {{ message }}.key is not null or {{ message }}.op = 't' then null
                 when {{ message }}.connector = 'sqlserver'
                     then substring_index({{ message }}.change_sequence, '.', -2)
-                when {{ message }}.ordered_by <> 'ts_ms'
-                    then substring_index({{ message }}.change_sequence, '.', -1)
+                when {{ message }}.ordered_by = 'ts_ms' then ''
+                else substring_index({{ message }}.change_sequence, '.', -1)
             end as place,
             case
                 when {{ message }}.server_id > 0 then cast({{ message }}.server_id as string)

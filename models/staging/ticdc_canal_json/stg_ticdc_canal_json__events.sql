@@ -113,7 +113,7 @@ events as (
                 'log', 'canal',
                 'position',
                 concat('m', lpad(cast(coalesce(message.ts_ms, 0) as string), 13, '0')),
-                'place', cast(null as string),
+                'place', '',
                 'server', cast(null as string)
             ),
             null

@@ -23,7 +23,7 @@ __all__ = [
 
 _TSO_DIGITS: Final = 20
 _LOGICAL_BITS: Final = 18
-_PLACE: Final = re.compile(r"[~.]([0-9]{5})\.([0-9]{19})@")
+_PLACE: Final = re.compile(r"\.([0-9]{5})\.([0-9]{19})@")
 _MILLISECOND: Final = re.compile(r"([0-9]{20}):")
 
 

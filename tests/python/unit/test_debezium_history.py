@@ -286,7 +286,7 @@ def test_a_change_of_sql_server_is_at_its_lsns(tmp_path: Path) -> None:
     name = {"database": "testDB.dbo"}
     places = [
         f"00000/{first}.0/{1:013}@{1:013}",
-        f"00000/{second}.1/~{0:05}.{1:019}@{1:013}",
+        f"00000/{second}.1/~.{0:05}.{1:019}@{1:013}",
     ]
     lines = [
         line("I", 1, "a") | name | {"sequence": places[0]},
