@@ -38,7 +38,6 @@ __all__ = [
     "CANAL_JSON_TYPE",
     "CanalJsonMessage",
     "Image",
-    "decode_canal_json",
     "is_binary",
     "parse_batch",
     "read_canal_json",
@@ -118,24 +117,6 @@ def parse_batch(values: pa.Array) -> pa.StructArray:
     """
     messages = [read_canal_json(value) for value in binaries(values)]
     return struct_array(messages, CANAL_JSON_TYPE)
-
-
-def decode_canal_json(value: bytes | None) -> CanalJsonMessage:
-    """Decode one message.
-
-    Args:
-        value: The value of the Kafka record.
-
-    Returns:
-        The message; never one of kind ``invalid``.
-
-    Raises:
-        CdcDecodeError: If the message is not what the specification says.
-    """
-    message = read_canal_json(value)
-    if message.error is not None:
-        raise message.error
-    return message
 
 
 def read_canal_json(value: bytes | None) -> CanalJsonMessage:

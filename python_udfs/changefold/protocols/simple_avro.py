@@ -42,7 +42,7 @@ from changefold.protocols.simple_json import (
     require_images,
 )
 
-__all__ = ["SCHEMA", "decode_simple_avro", "parse_batch", "read_simple_avro"]
+__all__ = ["SCHEMA", "parse_batch", "read_simple_avro"]
 
 
 def parse_batch(values: pa.Array) -> pa.StructArray:
@@ -57,24 +57,6 @@ def parse_batch(values: pa.Array) -> pa.StructArray:
     """
     messages = [read_simple_avro(value) for value in binaries(values)]
     return struct_array(messages, SIMPLE_TYPE)
-
-
-def decode_simple_avro(value: bytes | None) -> SimpleMessage:
-    """Decode one message.
-
-    Args:
-        value: The value of the Kafka record.
-
-    Returns:
-        The message; never one of kind ``invalid``.
-
-    Raises:
-        CdcDecodeError: If the message is not what the specification says.
-    """
-    message = read_simple_avro(value)
-    if message.error is not None:
-        raise message.error
-    return message
 
 
 def read_simple_avro(value: bytes | None) -> SimpleMessage:

@@ -51,7 +51,6 @@ __all__ = [
     "SIMPLE_TYPE",
     "EventKind",
     "SimpleMessage",
-    "decode_simple",
     "parse_batch",
     "read_fields",
     "read_simple",
@@ -148,24 +147,6 @@ def parse_batch(values: pa.Array) -> pa.StructArray:
         One struct of type `SIMPLE_TYPE` per value, in the same order.
     """
     return struct_array([read_simple(value) for value in binaries(values)], SIMPLE_TYPE)
-
-
-def decode_simple(value: bytes | None) -> SimpleMessage:
-    """Decode one message.
-
-    Args:
-        value: The value of the Kafka record.
-
-    Returns:
-        The message; never one of kind ``invalid``.
-
-    Raises:
-        CdcDecodeError: If the message is not what the specification says.
-    """
-    message = read_simple(value)
-    if message.error is not None:
-        raise message.error
-    return message
 
 
 def read_simple(value: bytes | None) -> SimpleMessage:

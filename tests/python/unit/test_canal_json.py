@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from decoding import raising
 
 from changefold.errors import CdcDecodeError
 from changefold.json.parse import MAX_DEPTH, MAX_MESSAGE_BYTES
@@ -15,10 +16,11 @@ from changefold.protocols import canal_json
 from changefold.protocols.canal_json import (
     CANAL_JSON_TYPE,
     CanalJsonMessage,
-    decode_canal_json,
     parse_batch,
     read_canal_json,
 )
+
+decode_canal_json = raising(read_canal_json)
 
 DDL: dict[str, Any] = {
     "id": 0,

@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 import pytest
+from decoding import raising
 from simple_messages import ABSENT, change, encode
 
 from changefold.errors import CdcDecodeError
@@ -20,11 +21,13 @@ from changefold.mysql.ddl import NoEffect, parse_ddl
 from changefold.mysql.types import parse_mysql_type
 from changefold.protocols.canal_json import (
     CanalJsonMessage,
-    decode_canal_json,
     parse_batch,
+    read_canal_json,
 )
 from changefold.protocols.value_encodings import CANAL, from_wire
 from changefold.schemas.fold import DdlEvent, TableVersion, fold_schemas
+
+decode_canal_json = raising(read_canal_json)
 
 Row = dict[str, str | None]
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from decoding import raising
 from simple_messages import (
     ABSENT,
     BOOTSTRAP,
@@ -36,10 +37,11 @@ from changefold.protocols.simple_json import (
     DDL_TYPES,
     SIMPLE_TYPE,
     SimpleMessage,
-    decode_simple,
     parse_batch,
     read_simple,
 )
+
+decode_simple = raising(read_simple)
 
 SAMPLES = Path(__file__).parents[2] / "golden" / "ticdc" / "simple_samples"
 

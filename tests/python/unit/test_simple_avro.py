@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from decoding import raising
 from simple_messages import (
     BOOTSTRAP,
     DDL,
@@ -49,8 +50,10 @@ from simple_messages import (
 from changefold.errors import CdcDecodeError
 from changefold.json.parse import MAX_MESSAGE_BYTES
 from changefold.protocols import simple_avro, simple_json
-from changefold.protocols.simple_avro import decode_simple_avro, read_simple_avro
+from changefold.protocols.simple_avro import read_simple_avro
 from changefold.protocols.simple_json import SIMPLE_TYPE, SimpleMessage, read_simple
+
+decode_simple_avro = raising(read_simple_avro)
 
 SAMPLES = Path(__file__).parents[2] / "golden" / "ticdc" / "simple_samples"
 
