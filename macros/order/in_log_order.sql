@@ -3,8 +3,8 @@
 
     A connector reads one log and writes what it reads, so within a partition the order of
     first deliveries is that of the log, whatever clocks and positions say. A change
-    stands at the highest position that its partition has reached, which is its own but
-    for these:
+    stands at the highest position that its partition has reached, and the highest place
+    within it, which sets partitions beside each other. That is its own but for these:
 
     | A change whose position is lower | its place |
     | --- | --- |
@@ -307,7 +307,8 @@
                 {{ changefold.log_progress() }}
             from {{ change_log }}
             where
-                log_position is not null
+                {{ changefold.is_of_protocols(['debezium', 'canal_json']) }}
+                and log_position is not null
                 and not is_duplicate
                 and {{ changefold.is_of_later_batch(batches) }}
             group by kafka_topic, record_topic, kafka_partition, log_position.log

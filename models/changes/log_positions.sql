@@ -46,7 +46,8 @@ arrived as (
         cast(null as string) as cut_sequence
     from {{ ref('change_log') }}
     where
-        log_position is not null
+        {{ is_of_protocols(['debezium', 'canal_json']) }}
+        and log_position is not null
         and not is_duplicate
         and {{ is_newly_arrived() }}
     group by kafka_topic, record_topic, kafka_partition, log_position.log
