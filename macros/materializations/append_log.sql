@@ -1,7 +1,8 @@
 {#
     A table to which the statement's rows are appended, in one commit; those of messages
     that were in quarantine take the place that these have there. Without a message that
-    waits to be read, nothing runs.
+    waits to be read, nothing is appended. A second commit decides on what came below the
+    cut, if anything did.
 #}
 {% materialization append_log, adapter='sparksession' %}
     {%- set relation = this.incorporate(type='table') -%}
@@ -10,7 +11,7 @@
         {%- call statement('main') -%}
             {{ create_table_as(False, relation, compiled_code) }}
         {%- endcall -%}
-    {%- elif not changefold.unread_messages() -%}
+    {%- elif not changefold.has_unread() -%}
         {%- do changefold._skipped('nothing new') -%}
     {%- elif changefold.requested_counts() -%}
         {%- call statement('main') -%}
@@ -21,6 +22,9 @@
             insert into {{ relation }}
             {{ compiled_code }}
         {%- endcall -%}
+    {%- endif -%}
+    {%- if changefold.is_below_cut() != 'false' -%}
+        {%- do changefold.settle_late_changes(relation) -%}
     {%- endif -%}
     {{ run_hooks(post_hooks) }}
     {{ return({'relations': [relation]}) }}

@@ -162,84 +162,50 @@
 
 
 {#
-    What waits to be read, per topic and partition.
+    Whether a message waits to be read: one that arrived, or one that was in quarantine.
 
     Returns:
-        A list of mappings: kafka_topic, messages, is_late (an offset below one that is
-        already in the log: a file that came after its successor).
+        A bool.
 #}
-{% macro unread_messages() %}
-    {%- set positions = changefold.read_positions() or {} -%}
-    {%- set unread = [] -%}
+{% macro has_unread() %}
+    {%- if changefold.requested_counts() -%}
+        {{ return(true) }}
+    {%- endif -%}
     {%- for topic in changefold.declared_topics() -%}
         {%- set raw = changefold.raw_relation(topic) -%}
         {%- set rows = adapter.query_once(
-            'select record_topic, kafka_partition, count(*) as messages,'
-            ~ ' min(kafka_offset) as kafka_offset'
-            ~ ' from (select ' ~ sql_text(topic.name) ~ ' as kafka_topic, '
+            'select 1 as is_unread from (select ' ~ sql_text(topic.name) ~ ' as kafka_topic, '
             ~ changefold.record_topic(topic) ~ ' as record_topic,'
             ~ ' partition as kafka_partition, offset as kafka_offset, '
             ~ ('batch_id' if topic.is_landed else 'null as batch_id') ~ ' from ' ~ raw ~ ')'
-            ~ ' where ' ~ changefold.is_unread() ~ ' group by all',
+            ~ ' where ' ~ changefold.is_unread() ~ ' limit 1',
             changefold.snapshot_id(raw)
         ) -%}
-        {%- set again = changefold.requested_counts().get(topic.name) -%}
-        {%- if again -%}
-            {%- do unread.append(
-                {'kafka_topic': topic.name, 'messages': again, 'is_late': true}
-            ) -%}
+        {%- if rows -%}
+            {{ return(true) }}
         {%- endif -%}
-        {%- set offsets = positions.get(topic.name, {}).get('offsets', {}) -%}
-        {%- for row in rows -%}
-            {%- do unread.append({
-                'kafka_topic': topic.name,
-                'messages': row.messages,
-                'is_late': row.kafka_offset | int < offsets.get((row.record_topic, row.kafka_partition | int), -1),
-            }) -%}
-        {%- endfor -%}
     {%- endfor -%}
-    {{ return(unread) }}
+    {{ return(false) }}
 {% endmacro %}
 
 
 {#
-    The cut of each topic that was in force before this run, where it may decide about
-    duplicates: not for a topic without watermarks, nor for one whose files came out of
-    order or whose quarantine is read again (what lies below the cut there may never have
-    been seen).
-
-    Returns:
-        A mapping topic -> change sequence.
-#}
-{% macro cuts_for_duplicates() %}
-    {%- set cuts = {} -%}
-    {%- if changefold.read_positions() is not none and changefold.built_relation('resolved_cuts') -%}
-        {%- set late = changefold.unread_messages() | selectattr('is_late')
-            | map(attribute='kafka_topic') | list -%}
-        {%- for topic, cut in changefold.applied_cuts().items()
-            if cut.cut_sequence is not none and topic not in late -%}
-            {%- do cuts.update({topic: cut.cut_sequence}) -%}
-        {%- endfor -%}
-    {%- endif -%}
-    {{ return(cuts) }}
-{% endmacro %}
-
-
-{#
-    Condition: the change lies below the cut and so was applied long ago. TiCDC sends
-    no new row below a watermark of its partition; what comes there is a replay.
+    Condition: the change lies below the cut of the last run. Most of what comes there was
+    sent before; whether it was, `settle_late_changes` looks up.
 
     Returns:
         A condition on kafka_topic, event_kind, commit_ts and change_sequence.
 #}
 {% macro is_below_cut() -%}
     {%- set conditions = [] -%}
-    {%- for topic, cut in changefold.cuts_for_duplicates().items() -%}
-        {%- do conditions.append(
-            "(event_kind in ('row', 'ddl') and commit_ts is not null and kafka_topic = "
-            ~ sql_text(topic) ~ " and change_sequence < '" ~ cut ~ "')"
-        ) -%}
-    {%- endfor -%}
+    {%- if changefold.read_positions() is not none -%}
+        {%- for topic, cut in changefold.applied_cuts().items() if cut.cut_sequence is not none -%}
+            {%- do conditions.append(
+                "(event_kind in ('row', 'ddl') and commit_ts is not null and kafka_topic = "
+                ~ sql_text(topic) ~ " and change_sequence < '" ~ cut.cut_sequence ~ "')"
+            ) -%}
+        {%- endfor -%}
+    {%- endif -%}
     {{ return(conditions | join(' or ') or 'false') }}
 {%- endmacro %}
 
@@ -291,8 +257,8 @@
 
 
 {#
-    The identities already in the change log that a new event can repeat, in the
-    columns of the staging models, and their place in its order.
+    The identities already in the change log that a new event above the cut can repeat, in
+    the columns of the staging models, and their place in its order.
 
     Returns:
         A `select`.

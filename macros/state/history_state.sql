@@ -12,7 +12,7 @@
     {%- set known = adapter.table_properties(this) if execute else {} -%}
     {%- set shape = local_md5([
         model.raw_code, changefold.ended_at() | string, changefold.topic_of_model() | string,
-        changefold.undescribed_versions() | string, changefold.snapshots_of_table() | string,
+        changefold.snapshots_of_table() | string,
     ] | join('\n')) -%}
     {%- set state = {
         'is_increment': not flags.FULL_REFRESH
@@ -91,6 +91,9 @@
     (
             batch_id > {{ state.batch_id }}
             or commit_ts is not null and change_sequence >= '{{ state.cut_sequence }}'
+            {%- for version in changefold._released_versions_of_table(state) %}
+            or schema_version = {{ version }}
+            {%- endfor %}
         )
 {%- endmacro %}
 
@@ -250,7 +253,8 @@
 
 {# Whether the change log holds anything that a state of the history table lacks. #}
 {% macro _has_unapplied(state) %}
-    {%- if not changefold.built_relation('source_tables') -%}
+    {%- set released = changefold._released_versions_of_table(state) -%}
+    {%- if released or not changefold.built_relation('source_tables') -%}
         {{ return(true) }}
     {%- endif -%}
     {%- set found = [] -%}
@@ -269,28 +273,18 @@
 
 
 {#
-    The schema versions of the model's table that nothing has described yet, where that
-    does not hold the cut back. Once one of them is described, its changes lie below the
-    cut, and the table has to be rebuilt.
+    The schema versions of the model's table whose changes were pending when a state of the
+    table was built, and are released.
 
     Returns:
         A list of numbers.
 #}
-{% macro undescribed_versions() %}
+{% macro _released_versions_of_table(state) %}
     {#- Named at parse time, so that it is built before every history table. -#}
     {%- do ref('changefold', 'schema_versions') -%}
-    {%- set relation = changefold.built_relation('schema_versions') -%}
-    {%- set topic = changefold.topic_of_model() -%}
-    {%- if not relation or not topic or topic.pending_holds_cut -%}
-        {{ return([]) }}
-    {%- endif -%}
-    {%- set rows = adapter.query_once(
-        'select kafka_topic, source_database, source_table, schema_version'
-        ~ ' from ' ~ relation ~ ' where table_schema is null order by all',
-        changefold.snapshot_id(relation)
-    ) -%}
     {%- set versions = [] -%}
-    {%- for row in rows if changefold.bears_name(row) -%}
+    {%- for row in changefold.released_versions({config.get('topic'): state.batch_id})
+        if changefold.bears_name(row) -%}
         {%- do versions.append(row.schema_version) -%}
     {%- endfor -%}
     {{ return(versions) }}

@@ -64,12 +64,18 @@
         A condition on kafka_topic and batch_id.
 #}
 {% macro is_newly_arrived() -%}
+    {{ return(changefold.is_of_later_batch(changefold.counted_batches_of_this())) }}
+{%- endmacro %}
+
+
+{# The batch up to which `this` had counted, by topic. #}
+{% macro counted_batches_of_this() %}
     {%- set batches = {} -%}
     {%- for row in changefold.counted_until() -%}
-        {%- do batches.update({row.kafka_topic: row.batch_id}) -%}
+        {%- do batches.update({row.kafka_topic: row.batch_id | int}) -%}
     {%- endfor -%}
-    {{ return(changefold.is_of_later_batch(batches)) }}
-{%- endmacro %}
+    {{ return(batches) }}
+{% endmacro %}
 
 
 {#
@@ -86,6 +92,24 @@
             '(kafka_topic = ' ~ sql_text(row.kafka_topic)
             ~ " and commit_ts is not null and change_sequence >= '"
             ~ (row.cut_sequence or '') ~ "')"
+        ) -%}
+    {%- endfor -%}
+    {{ return('(' ~ (conditions | join(' or ') or 'false') ~ ')') }}
+{%- endmacro %}
+
+
+{#
+    Condition: the change lies below the cut that held when `this` last counted.
+
+    Returns:
+        A condition on kafka_topic, commit_ts and change_sequence.
+#}
+{% macro was_below_cut() -%}
+    {%- set conditions = [] -%}
+    {%- for row in changefold.counted_until() if row.cut_sequence -%}
+        {%- do conditions.append(
+            '(kafka_topic = ' ~ sql_text(row.kafka_topic)
+            ~ " and commit_ts is not null and change_sequence < '" ~ row.cut_sequence ~ "')"
         ) -%}
     {%- endfor -%}
     {{ return('(' ~ (conditions | join(' or ') or 'false') ~ ')') }}

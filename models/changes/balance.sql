@@ -17,6 +17,7 @@ previous as (
         'messages_read': 'bigint',
         'events': 'bigint',
         'applied': 'bigint',
+        'applied_late': 'bigint',
         'pending': 'bigint',
         'filtered': 'bigint',
         'duplicates': 'bigint',
@@ -33,7 +34,8 @@ change_log as (
 
     select
         *,
-        {{ is_newly_arrived() }} as is_new
+        {{ is_newly_arrived() }} as is_new,
+        {{ was_below_cut() }} as was_below_cut
     from {{ ref('change_log') }}
     where
         {{ is_newly_arrived() }}
@@ -45,14 +47,14 @@ change_log as (
 
 ),
 
--- Where pending changes do not hold the cut back, old ones may be judged only now.
+-- What was pending is judged only now.
 filtered_changes as (
 
     select * from {{ ref('filtered_changes') }}
     where
         {{ is_newly_arrived() }}
         or {{ was_beyond_cut() }}
-        or not {{ is_held_by_pending() }}
+        or {{ has_newly_released() }}
 
 ),
 
@@ -73,6 +75,10 @@ events as (
         and change_log.is_duplicate as is_duplicate_change,
         change_log.event_kind = 'row'
         and not change_log.is_duplicate as is_change,
+        change_log.event_kind = 'row'
+        and not change_log.is_duplicate
+        and change_log.is_new
+        and change_log.was_below_cut as is_late,
         change_log.commit_ts is null
         or coalesce(
             change_log.change_sequence < resolved_cuts.cut_sequence, false
@@ -98,6 +104,7 @@ gathered as (
         count_if(is_first_event and not was_quarantined) as messages_read,
         count(*) - count_if(was_quarantined) as events,
         count_if(is_change and is_below_cut) as applied,
+        count_if(is_late) as applied_late,
         0 as filtered,
         count_if(is_duplicate_change) as duplicates,
         count_if(is_change and not is_below_cut) as beyond_cut,
@@ -127,7 +134,8 @@ gathered as (
         messages_read,
         events - beyond_cut - (pending - pending_below_cut) as events,
         applied + filtered + pending_below_cut as applied,
-        if({{ is_held_by_pending() }}, filtered, 0) as filtered,
+        applied_late,
+        if({{ has_newly_released() }}, 0, filtered) as filtered,
         duplicates,
         0 as beyond_cut,
         quarantined,
@@ -141,6 +149,7 @@ gathered as (
         log_messages as messages_read,
         events,
         0 as applied,
+        0 as applied_late,
         0 as filtered,
         duplicates,
         0 as beyond_cut,
@@ -156,6 +165,7 @@ gathered as (
         0 as messages_read,
         0 as events,
         0 as applied,
+        0 as applied_late,
         1 as filtered,
         0 as duplicates,
         0 as beyond_cut,
@@ -174,6 +184,7 @@ totals as (
         sum(messages_read) as messages_read,
         sum(events) as events,
         sum(applied) as applied,
+        sum(applied_late) as applied_late,
         sum(filtered) as filtered,
         sum(duplicates) as duplicates,
         sum(beyond_cut) as beyond_cut,
@@ -216,6 +227,7 @@ balance as (
         totals.messages_read,
         totals.events,
         totals.applied - totals.filtered - coalesce(pending.below_cut, 0) as applied,
+        totals.applied_late,
         totals.filtered,
         totals.duplicates,
         totals.beyond_cut - coalesce(pending.changes - pending.below_cut, 0)

@@ -70,7 +70,8 @@ gathered as (
 ),
 
 -- At-least-once: the first delivery counts, the others stay as marked, empty rows.
--- Equal events have one place in the log's order, so one sort does for both.
+-- Equal events have one place in the log's order, so one sort does for both. What came
+-- below the cut is compared with the log afterwards (settle_late_changes).
 numbered as (
 
     select
@@ -84,7 +85,8 @@ numbered as (
                 kafka_partition asc,
                 kafka_offset asc,
                 event_index asc
-        ) > 1 and not counts_again or {{ is_below_cut() }} as is_duplicate
+        ) > 1 and not counts_again or if({{ is_below_cut() }}, null, false)
+            as is_duplicate
     from gathered
 
 ),

@@ -18,7 +18,8 @@ watermarks as (
 
 ),
 
--- Nothing from the oldest change on whose schema has not come yet.
+-- Nothing from the oldest change on whose schema has not come yet. The cut never goes
+-- back: where that change came late, it stays.
 pending as (
 
     select
@@ -83,11 +84,12 @@ held as (
         pending.first_sequence as pending_since_sequence,
         if(
             cast(pending.first_sequence as bigint) < cuts.cut_ts,
-            cast(pending.first_sequence as bigint),
+            greatest(cast(pending.first_sequence as bigint), previous.cut_ts),
             cuts.cut_ts
         ) as cut_ts
     from cuts
     left join pending on cuts.kafka_topic = pending.kafka_topic
+    left join previous on cuts.kafka_topic = previous.kafka_topic
 
 ),
 

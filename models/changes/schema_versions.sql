@@ -19,6 +19,8 @@ previous as (
         'described_by': 'string',
         'changes': 'bigint',
         'first_sequence': 'string',
+        'changed_batch_id': 'bigint',
+        'described_batch_id': 'bigint',
         'batch_id': 'bigint',
         'cut_sequence': 'string',
     }) }}
@@ -70,6 +72,8 @@ gathered as (
         event_type as described_by,
         0 as changes,
         cast(null as string) as first_sequence,
+        cast(null as bigint) as changed_batch_id,
+        batch_id as described_batch_id,
         batch_id,
         cast(null as string) as cut_sequence
     from described
@@ -83,6 +87,8 @@ gathered as (
         cast(null as string) as described_by,
         1 as changes,
         change_sequence as first_sequence,
+        batch_id as changed_batch_id,
+        cast(null as bigint) as described_batch_id,
         batch_id,
         cast(null as string) as cut_sequence
     from change_log
@@ -108,6 +114,8 @@ schema_versions as (
             as described_by,
         sum(changes) as changes,
         min(first_sequence) as first_sequence,
+        min(changed_batch_id) as changed_batch_id,
+        min(described_batch_id) as described_batch_id,
         max(max(batch_id)) over (partition by kafka_topic) as batch_id,
         cast(null as string) as cut_sequence
     from gathered

@@ -29,6 +29,7 @@ changes as (
     where
         {{ is_newly_arrived() }}
         or {{ was_beyond_cut() }}
+        or {{ is_newly_released() }}
 
 ),
 

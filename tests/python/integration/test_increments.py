@@ -59,6 +59,8 @@ class Outcome:
     notes: list[list[tuple[int, int]]]
     emptied: list[set[int]]
     unmarked: list[list[tuple[int, int]]]
+    added: list[tuple[int, ...]]
+    added_rows: list[int]
 
 
 def unkeyed(
@@ -173,8 +175,24 @@ def land_unmarked(pipeline: Pipeline, run: int) -> None:
     pipeline.land(str(run), "unmarked", landed)
 
 
+def land_added(pipeline: Pipeline, run: int) -> None:
+    """Land rows of a changefeed that is resumed, below the cut, with one more table.
+
+    The schema of that table comes a build later than its row.
+    """
+    known = simple_insert("known", 1, version=1, commit_ts=100)
+    added = simple_insert("added", 1, version=5, commit_ts=110)
+    parts = {
+        1: [bootstrap("known", version=1), known, simple_watermark(200)],
+        2: [known, added, simple_watermark(300)],
+        3: [bootstrap("added", version=5), simple_watermark(400)],
+    }
+    pipeline.land(str(run), "added", records(parts[run], first=3 * (run - 1)))
+
+
 def land_own(pipeline: Pipeline, run: int) -> None:
     """Land what the topics that have a function of their own get before a build."""
+    land_added(pipeline, run)
     land_moved(pipeline, run)
     land_unmarked(pipeline, run)
     if run == 1:
@@ -221,9 +239,64 @@ def land_late_and_hashed(pipeline: Pipeline) -> None:
     )
 
 
+def look(pipeline: Pipeline, seen: Outcome) -> None:
+    """Add what stands in the tables after a build."""
+    seen.pending.append(
+        [
+            (row["source_table"], row["commit"])
+            for row in pipeline.rows(
+                "select source_table, int(change_sequence) as commit "
+                "from verify.pending_changes where kafka_topic = 'versions' order by all"
+            )
+        ]
+    )
+    [cut] = pipeline.rows(
+        "select cut_ts from verify.resolved_cuts where kafka_topic = 'versions'"
+    )
+    seen.cuts.append(cut["cut_ts"])
+    seen.applied.append(
+        {
+            (row["source_table"], row["commit_ts"])
+            for row in pipeline.rows(
+                "select source_table, commit_ts from verify.changes "
+                "where kafka_topic = 'versions'"
+            )
+        }
+    )
+    seen.needs_snapshot.append(
+        [
+            (row["ddl_sql"], row["cleared_sequence"])
+            for row in pipeline.rows("select * from verify.needs_snapshot")
+        ]
+    )
+    current = pipeline.rows("select id from verify.cur_db__t")
+    seen.current.append({row["id"] for row in current})
+    late = pipeline.rows("select id, w from verify.cur_db__late order by id")
+    seen.late.append([(row["id"], row["w"]) for row in late])
+    copies = pipeline.rows(
+        "select a, b, _cdc_copy from verify.cur_db__copies order by all"
+    )
+    seen.copies.append([(row["a"], row["b"], row["_cdc_copy"]) for row in copies])
+    there = pipeline.rows("select id from verify.cur_db__moved")
+    seen.moved.append({row["id"] for row in there})
+    notes = pipeline.rows("select a, _cdc_copy from verify.cur_db__notes")
+    seen.notes.append(sorted((row["a"], row["_cdc_copy"]) for row in notes))
+    seen.emptied.append(
+        {row["id"] for row in pipeline.rows("select id from verify.cur_db__emptied")}
+    )
+    rows = pipeline.rows("select id, v from verify.cur_db__unmarked order by id")
+    seen.unmarked.append([(row["id"], row["v"]) for row in rows])
+    [row] = pipeline.rows(
+        "select cut_ts, applied, duplicates, pending, applied_late "
+        "from verify.balance inner join verify.resolved_cuts using (kafka_topic) "
+        "where kafka_topic = 'added'"
+    )
+    seen.added.append(tuple(row.values()))
+
+
 @pytest.fixture(scope="module")
 def outcome() -> Iterator[Outcome]:
-    seen = Outcome([], [], [], [], [], [], [], [], [], [], [], [])
+    seen = Outcome(*([] for _ in range(14)))
     with scratch_project(PROJECT, "interpreted") as folder:
         pipeline = Pipeline(
             folder,
@@ -235,8 +308,10 @@ def outcome() -> Iterator[Outcome]:
                 "moved": 2,
                 "emptied": 2,
                 "unmarked": 1,
+                "added": 1,
             },
             versions={"protocol": "ticdc_simple"},
+            added={"protocol": "ticdc_simple"},
             moved={"protocol": "canal_json"},
             emptied={"protocol": "canal_json"},
             unmarked={
@@ -250,58 +325,7 @@ def outcome() -> Iterator[Outcome]:
             pipeline.dbt("run", "--quiet")
             if update_models(folder, "verify", check=False).written:
                 pipeline.dbt("run", "--quiet")
-            seen.pending.append(
-                [
-                    (row["source_table"], row["commit"])
-                    for row in pipeline.rows(
-                        "select source_table, int(change_sequence) as commit "
-                        "from verify.pending_changes order by all"
-                    )
-                ]
-            )
-            [cut] = pipeline.rows(
-                "select cut_ts from verify.resolved_cuts where kafka_topic = 'versions'"
-            )
-            seen.cuts.append(cut["cut_ts"])
-            seen.applied.append(
-                {
-                    (row["source_table"], row["commit_ts"])
-                    for row in pipeline.rows(
-                        "select source_table, commit_ts from verify.changes "
-                        "where kafka_topic = 'versions'"
-                    )
-                }
-            )
-            seen.needs_snapshot.append(
-                [
-                    (row["ddl_sql"], row["cleared_sequence"])
-                    for row in pipeline.rows("select * from verify.needs_snapshot")
-                ]
-            )
-            current = pipeline.rows("select id from verify.cur_db__t")
-            seen.current.append({row["id"] for row in current})
-            late = pipeline.rows("select id, w from verify.cur_db__late order by id")
-            seen.late.append([(row["id"], row["w"]) for row in late])
-            copies = pipeline.rows(
-                "select a, b, _cdc_copy from verify.cur_db__copies order by all"
-            )
-            seen.copies.append(
-                [(row["a"], row["b"], row["_cdc_copy"]) for row in copies]
-            )
-            there = pipeline.rows("select id from verify.cur_db__moved")
-            seen.moved.append({row["id"] for row in there})
-            notes = pipeline.rows("select a, _cdc_copy from verify.cur_db__notes")
-            seen.notes.append(sorted((row["a"], row["_cdc_copy"]) for row in notes))
-            seen.emptied.append(
-                {
-                    row["id"]
-                    for row in pipeline.rows("select id from verify.cur_db__emptied")
-                }
-            )
-            rows = pipeline.rows(
-                "select id, v from verify.cur_db__unmarked order by id"
-            )
-            seen.unmarked.append([(row["id"], row["v"]) for row in rows])
+            look(pipeline, seen)
 
         land_late_and_hashed(pipeline)
         gone = change("DELETE", {"id": "1"}, None, table="late", es=EPOCH + 30)
@@ -373,6 +397,8 @@ def outcome() -> Iterator[Outcome]:
                 "from verify.scd2_db__copies order by all"
             )
         ]
+        added = pipeline.rows("select id from verify.cur_db__added")
+        seen.added_rows += [row["id"] for row in added]
         yield seen
 
 
@@ -466,3 +492,15 @@ def test_without_watermarks_every_change_that_arrived_is_applied(
         [(1, 2), (3, 1)],
         [(1, 2), (2, 3), (3, 1)],
     ]
+
+
+def test_a_row_that_comes_below_the_cut_for_the_first_time_is_applied_late(
+    outcome: Outcome,
+) -> None:
+    # The cut, and the changes: applied, duplicates, pending, applied late.
+    assert outcome.added == [
+        (200, 1, 0, 0, 0),
+        (200, 1, 1, 1, 1),
+        (400, 2, 1, 0, 1),
+    ]
+    assert outcome.added_rows == [1]

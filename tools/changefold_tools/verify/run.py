@@ -174,7 +174,23 @@ class Files:
 
 
 def declared_by(recording: Recording, lines: list[str]) -> list[dict[str, Any]]:
-    """Declare the topics of a recording: names and partitions as they occur in it."""
+    """Declare the topics of a recording: names and partitions as they occur in it.
+
+    A ``topic.json`` or ``declare.json`` beside it holds what else is declared, such as
+    ``snapshots``.
+    """
+    more: dict[str, Any] = {}
+    for name in ("topic.json", "declare.json"):
+        path = recording.folder / name
+        if path.exists():
+            more |= json.loads(path.read_text())
+    return [topic | more for topic in _declared_by_messages(recording, lines)]
+
+
+def _declared_by_messages(
+    recording: Recording, lines: list[str]
+) -> list[dict[str, Any]]:
+    """Declare the topics of a recording by what its messages and its truth tell."""
     if recording.protocol == "debezium":
         declared = declared_connector(recording.path, lines)
         types = _types_without_schema(recording, lines)
