@@ -167,6 +167,15 @@
 
     ),
 
+    {%- if changefold.keys_may_shift() %}
+
+    in_turn as (
+
+        {{ changefold.without_ends_of_before('followed', columns, keys_sql) }}
+
+    ),
+    {%- endif %}
+
     -- Without commit timestamps, a delete and an upsert of one millisecond are taken
     -- for the two halves of one change of a key, as a transaction sends them.
     compared as (
@@ -177,7 +186,7 @@
                 partition by {{ keys_sql }}
                 order by change_sequence
             )) as is_new_state
-        from followed
+        from {{ 'in_turn' if changefold.keys_may_shift() else 'followed' }}
         where not coalesce(
             is_deleted
             and not next_is_deleted

@@ -119,8 +119,23 @@
 
 
 {#
-    The moment of a change: the sequence or, where that tells no more, its millisecond; of
-    Canal that of the message, as keys move between partitions in it.
+    Whether the position of a change is that of its commit (of MySQL and MariaDB, of the
+    event) in the log of its source: so of changes of Debezium, where a position is known.
+
+    Arguments:
+        change_sequence: expression.
+
+    Returns:
+        A condition.
+#}
+{% macro has_commit_position(change_sequence) -%}
+    {{ change_sequence }} rlike '^[0-9]+/[0-9a-f][^/]*[.]1/~'
+{%- endmacro %}
+
+
+{#
+    The moment of a change: the commit or, where the sequence tells no more, its
+    millisecond; of Canal that of the message, as keys move between partitions in it.
     It sorts before all changes of the moment, and behind those before it.
 
     Arguments:
@@ -132,7 +147,10 @@
 {% macro moment_of(change_sequence) -%}
     case
         when {{ changefold.is_millisecond(change_sequence) }} then left({{ change_sequence }}, 20)
-        when {{ change_sequence }} like '%/m%' then {{ changefold.position_of(change_sequence) }}
+        when
+            {{ change_sequence }} like '%/m%'
+            or {{ changefold.has_commit_position(change_sequence) }}
+            then {{ changefold.position_of(change_sequence) }}
         else {{ change_sequence }}
     end
 {%- endmacro %}
@@ -140,7 +158,8 @@
 
 {# The same of a sequence that is known while a model compiles. #}
 {% macro moment_of_text(change_sequence) -%}
-    {%- if '/m' in change_sequence -%}
+    {%- if '/m' in change_sequence
+        or modules.re.match('[0-9]+/[0-9a-f][^/]*[.]1/~', change_sequence) -%}
         {{ return(change_sequence.split('/')[:2] | join('/')) }}
     {%- endif -%}
     {{ return(change_sequence[:20] if change_sequence[20:21] == ':' else change_sequence) }}
