@@ -3,7 +3,8 @@
 import msgspec
 
 from changefold.mysql.ddl import DdlStatement
-from changefold.schemas.fold import DdlEvent, fold_schemas
+from changefold.schemas.fold import fold_schemas
+from changefold.schemas.model import DdlEvent
 from changefold.schemas.observed import DescribedSchema, SeenSchema, SeenVersion
 
 __all__ = ["fold_table_schemas"]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from changefold.schemas.fold import DdlEvent, TableVersion
+from changefold.schemas.model import DdlEvent, TableVersion
 from changefold.schemas.observed import SeenSchema
 
 CREATE: Final = "CREATE TABLE t (id INT PRIMARY KEY, a INT)"

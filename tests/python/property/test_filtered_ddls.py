@@ -22,7 +22,8 @@ from histories import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from changefold.schemas.fold import DdlEvent, TableVersion, fold_schemas
+from changefold.schemas.fold import fold_schemas
+from changefold.schemas.model import DdlEvent, TableVersion
 from changefold.schemas.observed import (
     DescribedColumn,
     DescribedIndex,

@@ -25,7 +25,8 @@ from changefold.protocols.canal_json import (
     read_canal_json,
 )
 from changefold.protocols.value_encodings import CANAL, from_wire
-from changefold.schemas.fold import DdlEvent, TableVersion, fold_schemas
+from changefold.schemas.fold import fold_schemas
+from changefold.schemas.model import DdlEvent, TableVersion
 
 decode_canal_json = raising(read_canal_json)
 

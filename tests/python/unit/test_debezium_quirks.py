@@ -13,7 +13,7 @@ from collections import defaultdict
 from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 import pytest
@@ -23,8 +23,11 @@ from simple_messages import encode
 from changefold.connect.declared import table_name
 from changefold.connect.unavailable import UNAVAILABLE
 from changefold.protocols.debezium import DebeziumMessage, decode_debezium
-from changefold.schemas.fold import TableVersion, fold_schemas
+from changefold.schemas.fold import fold_schemas
 from changefold.schemas.observed import SeenSchema
+
+if TYPE_CHECKING:
+    from changefold.schemas.model import TableVersion
 
 Row = dict[str, Any]
 Texts = dict[str, str | None]

@@ -5,7 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from changefold.schemas.fold import DdlEvent, TableVersion, fold_schemas
+from changefold.schemas.fold import fold_schemas
+from changefold.schemas.model import DdlEvent, TableVersion
 from changefold.schemas.observed import (
     DescribedColumn,
     DescribedIndex,

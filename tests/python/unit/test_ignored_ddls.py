@@ -3,12 +3,8 @@
 import pytest
 from row_schemas import CREATE, at, names, seen, sequence, types
 
-from changefold.schemas.fold import (
-    DdlEvent,
-    SchemaColumn,
-    fold_schema_history,
-    fold_schemas,
-)
+from changefold.schemas.fold import fold_schema_history, fold_schemas
+from changefold.schemas.model import DdlEvent, SchemaColumn
 
 
 def ignored(place: int, sql: str, table: str = "t") -> DdlEvent:

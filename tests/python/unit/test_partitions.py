@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from changefold.schemas.fold import DdlEvent, PartitionChange, fold_schemas
+from changefold.schemas.fold import fold_schemas
+from changefold.schemas.model import DdlEvent, PartitionChange
 from changefold_tools.generate.partitions import UnknownRowsError, rows_of
 
 

@@ -7,7 +7,8 @@ import msgspec
 import pytest
 from row_schemas import CREATE, at, names, seen, sequence, time, types
 
-from changefold.schemas.fold import TableVersion, fold_schemas
+from changefold.schemas.fold import fold_schemas
+from changefold.schemas.model import TableVersion
 from changefold.schemas.observed import SeenSchema
 from changefold.schemas.ordering import just_before
 from changefold.schemas.type_matching import agree, type_of_row

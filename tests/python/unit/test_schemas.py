@@ -9,14 +9,12 @@ import pytest
 from changefold.mysql.ddl import SqlValue, parse_ddl
 from changefold.mysql.types import parse_mysql_type
 from changefold.schemas.fold import (
-    DdlEvent,
-    ImageChange,
-    TableVersion,
     fold_schema_history,
     fold_schema_history_json,
     fold_schemas,
     fold_schemas_json,
 )
+from changefold.schemas.model import DdlEvent, ImageChange, TableVersion
 from changefold.schemas.observed import SeenSchema
 
 FIXTURES = Path(__file__).parent / "fixtures"

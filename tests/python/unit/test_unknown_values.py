@@ -7,7 +7,8 @@ import msgspec
 import pytest
 from row_schemas import at, names, seen, time
 
-from changefold.schemas.fold import DdlEvent, TableVersion, fold_schemas
+from changefold.schemas.fold import fold_schemas
+from changefold.schemas.model import DdlEvent, TableVersion
 
 CREATE = "CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(9))"
 STATEMENT = 1_795_264_241_535

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from changefold.mysql.ddl import SqlValue
-    from changefold.schemas.fold import AffectedPartition, PartitionChange
+    from changefold.schemas.model import AffectedPartition, PartitionChange
 
 _INTEGERS: Final = frozenset(
     {"tinyint", "smallint", "mediumint", "int", "bigint", "year"}

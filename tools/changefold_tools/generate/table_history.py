@@ -10,7 +10,7 @@ import msgspec
 
 from changefold.connect.types import PREFIX, parse_connect_type
 from changefold.mysql.types import parse_mysql_type
-from changefold.schemas.fold import PartitionChange
+from changefold.schemas.model import PartitionChange
 from changefold_tools.generate.column_names import spark_names
 from changefold_tools.generate.partitions import UnknownRowsError, rows_of
 

@@ -1,0 +1,105 @@
+"""What the actions of a DDL do to the partitions of a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from changefold.mysql.ddl import Partition, PartitionAction, Partitioning, SqlValue
+from changefold.schemas.model import AffectedPartition
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def affected_partitions(
+    partitioning: Partitioning | None, action: PartitionAction
+) -> tuple[AffectedPartition, ...]:
+    """Return the partitions an action names, with the rows that they hold."""
+    if partitioning is None:
+        return tuple(AffectedPartition(name) for name in action.names)
+    wanted = {name.lower() for name in action.names}
+    affected: list[AffectedPartition] = []
+    lower: tuple[SqlValue, ...] | None = None
+    for position, partition in enumerate(partitioning.partitions):
+        if action.all_partitions or partition.name.lower() in wanted:
+            affected.append(
+                AffectedPartition(
+                    name=partition.name,
+                    position=position,
+                    at_least=lower,
+                    less_than=partition.less_than,
+                    values_in=partition.values_in,
+                )
+            )
+        lower = partition.less_than
+    found = {partition.name.lower() for partition in affected}
+    # A name that is not known: the partitioning was not seen whole.
+    affected += [AffectedPartition(n) for n in action.names if n.lower() not in found]
+    return tuple(affected)
+
+
+def partitioning_after(
+    partitioning: Partitioning | None, action: PartitionAction
+) -> Partitioning | None:
+    """Return how a table is partitioned after an action."""
+    if action.operation in {"remove", "partition_by"}:
+        return action.partitioning
+    if partitioning is None:
+        return None
+    change = _PARTITION_CHANGES.get(action.operation)
+    if change is None:
+        return partitioning
+    partitions = change(partitioning.partitions, action)
+    return msgspec.structs.replace(partitioning, partitions=partitions)
+
+
+def _without(
+    partitions: tuple[Partition, ...], action: PartitionAction
+) -> tuple[Partition, ...]:
+    gone = {name.lower() for name in action.names}
+    return tuple(p for p in partitions if p.name.lower() not in gone)
+
+
+def _with_added(
+    partitions: tuple[Partition, ...], action: PartitionAction
+) -> tuple[Partition, ...]:
+    numbers = range(len(partitions), len(partitions) + (action.count or 0))
+    return (
+        *partitions,
+        *action.partitions,
+        *(Partition(f"p{number}") for number in numbers),
+    )
+
+
+def _reorganized(
+    partitions: tuple[Partition, ...], action: PartitionAction
+) -> tuple[Partition, ...]:
+    gone = {name.lower() for name in action.names}
+    names = [partition.name.lower() for partition in partitions]
+    first = next((i for i, name in enumerate(names) if name in gone), len(names))
+    return (
+        *partitions[:first],
+        *action.partitions,
+        *(p for p in partitions[first:] if p.name.lower() not in gone),
+    )
+
+
+def _coalesced(
+    partitions: tuple[Partition, ...], action: PartitionAction
+) -> tuple[Partition, ...]:
+    return partitions[: max(len(partitions) - (action.count or 0), 0)]
+
+
+_PARTITION_CHANGES: Final[
+    dict[
+        str,
+        Callable[[tuple[Partition, ...], PartitionAction], tuple[Partition, ...]],
+    ]
+] = {
+    "drop": _without,
+    "add": _with_added,
+    "reorganize": _reorganized,
+    "coalesce": _coalesced,
+}

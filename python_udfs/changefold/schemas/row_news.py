@@ -1,0 +1,233 @@
+"""What rows tell of a table that no DDL told."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from changefold.connect.types import PREFIX
+from changefold.mysql.ddl import DdlKey
+from changefold.schemas.model import ImageChange, SchemaColumn, TableVersion
+from changefold.schemas.observed import DescribedSchema, SeenSchema, SeenVersion
+from changefold.schemas.table_state import TableState, find_column
+from changefold.schemas.type_matching import agree, type_of_row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def news_of_row(
+    row: SeenSchema | SeenVersion, versions: Iterable[TableVersion]
+) -> tuple[list[SchemaColumn], bool]:
+    """Return the columns of a row that no version has, and whether none has its key.
+
+    A declared type is no other type than that of a version.
+    """
+    columns = columns_of(row)
+    declared = row.declared if isinstance(row, SeenSchema) else ()
+    versions = list(versions)
+    known: defaultdict[str, set[str]] = defaultdict(set)
+    has_key = False
+    for version in versions:
+        for column in version.columns:
+            known[column.name.lower()].add(column.type)
+        has_key = (
+            has_key
+            or is_partial(row, version.columns)
+            or _has_key(version, row, columns)
+        )
+    return [
+        column
+        for column in columns
+        if not any(
+            column.name in declared or agree(kind, column.type)
+            for kind in known[column.name.lower()]
+        )
+    ], not has_key
+
+
+def _has_key(
+    version: TableVersion, row: SeenSchema | SeenVersion, columns: list[SchemaColumn]
+) -> bool:
+    """Tell whether the key of a version can tell such rows apart.
+
+    Of several unique indexes a protocol may name another one than the first.
+    """
+    key = {name.lower() for name in version.key_columns}
+    named = {name.lower() for name in _key_of(row)}
+    if named and version.key_kind != "unique":
+        return key == named
+    virtual = {c.name.lower() for c in version.columns if c.generated == "virtual"}
+    return key <= virtual.union(column.name.lower() for column in columns)
+
+
+def _key_of(row: SeenSchema | SeenVersion) -> tuple[str, ...]:
+    """Return the columns of the primary key that a row names."""
+    if isinstance(row, SeenSchema):
+        return row.primary_key or ()
+    return next((index.columns for index in row.schema.indexes if index.primary), ())
+
+
+def columns_of(row: SeenSchema | SeenVersion) -> list[SchemaColumn]:
+    """Return the columns that a row names, without a number."""
+    if isinstance(row, SeenVersion):
+        return _described_columns(row.schema)
+    types = {name: type_of_row(text) for name, text in row.column_types.items()}
+    return [
+        SchemaColumn(0, name, type_text, original_default=default)
+        for name, (type_text, default) in types.items()
+    ]
+
+
+def _described_columns(schema: DescribedSchema) -> list[SchemaColumn]:
+    """Return the columns that a message describes, without a number."""
+    return [
+        SchemaColumn(
+            column_id=0,
+            name=column.name,
+            type=str(column.mysql_type),
+            nullable=column.nullable,
+            charset=column.charset,
+            collation=column.collate,
+        )
+        for column in schema.columns
+    ]
+
+
+def fill_as_described(table: TableState, schema: DescribedSchema) -> None:
+    """Give a table the columns and keys that a message describes."""
+    table.is_complete = True
+    table.has_unknown_beginning = False
+    table.follows_rows = False
+    _take_columns(table, _described_columns(schema))
+    for index in schema.indexes:
+        kind: Literal["primary", "unique", "index"] = "index"
+        if index.primary or index.unique:
+            kind = "primary" if index.primary else "unique"
+        table.add_key(DdlKey(kind, index.name, index.columns))
+
+
+def fill_as_seen(
+    table: TableState, schema: SeenSchema, columns: list[SchemaColumn]
+) -> tuple[ImageChange, ...]:
+    """Give a table the columns and the key that a row names.
+
+    A column that only other rows have named stays if this row leaves out generated
+    columns: it is taken for such a one.
+
+    Returns:
+        The columns that are new and have a default, which the rows before show.
+    """
+    table.is_complete = True
+    table.has_unknown_beginning = False
+    table.has_other_columns = True
+    known = table.columns
+    added = _take_columns(table, columns)
+    if schema.leaves_out_generated:
+        table.changed_ids |= {column.column_id for column in table.columns}
+        named = {column.name for column in table.columns}
+        table.columns += (
+            column
+            for column in known
+            if column.name not in named and column.column_id not in table.changed_ids
+        )
+    table.keys = []
+    if schema.primary_key:
+        table.add_key(DdlKey("primary", "PRIMARY", schema.primary_key))
+    return added
+
+
+def _take_columns(
+    table: TableState, columns: Iterable[SchemaColumn]
+) -> tuple[ImageChange, ...]:
+    """Make these the columns of a table. One of the same name is the same column.
+
+    Returns:
+        The columns that are new and have a default, which the rows before show.
+    """
+    known = {column.name: column for column in table.columns}
+    table.columns = []
+    added: list[SchemaColumn] = []
+    for column in columns:
+        before = known.get(column.name)
+        if before is None:
+            added.append(table.add(column))
+        else:
+            table.columns.append(msgspec.structs.replace(before, type=column.type))
+    return _added_with_default(added)
+
+
+def _added_with_default(columns: Iterable[SchemaColumn]) -> tuple[ImageChange, ...]:
+    return tuple(
+        ImageChange(
+            column.column_id,
+            "added",
+            to_name=column.name,
+            to_type=column.type,
+            value=column.original_default,
+        )
+        for column in columns
+        if column.original_default is not None
+    )
+
+
+def reveal_columns(
+    table: TableState, columns: Iterable[SchemaColumn]
+) -> tuple[ImageChange, ...]:
+    """Give a table columns, or columns another type, beside those that it has.
+
+    Returns:
+        The columns that are new and have a default, which the rows before show.
+    """
+    added: list[SchemaColumn] = []
+    for column in columns:
+        known = find_column(table.columns, column.name)
+        if known is None:
+            added.append(table.add(column))
+        else:
+            table.replace(msgspec.structs.replace(known, type=column.type))
+    table.revealed_ids |= {column.column_id for column in added}
+    return _added_with_default(added)
+
+
+def rekey_table(table: TableState, row: SeenSchema | SeenVersion) -> None:
+    """Give a table the key that a row names; without one, take what it can not have."""
+    key = _key_of(row)
+    if key:
+        table.keys = [known for known in table.keys if known.kind != "primary"]
+        table.add_key(DdlKey("primary", "PRIMARY", key))
+        return
+    named = {column.name.lower() for column in columns_of(row)}
+    table.keys = [
+        known
+        for known in table.keys
+        if all(table.column(each).name.lower() in named for each in known.column_ids)
+    ]
+
+
+def is_same_key(first: Iterable[int], second: Iterable[int]) -> bool:
+    """Tell whether two keys are one: the order of its columns tells no rows apart."""
+    return set(first) == set(second)
+
+
+def is_partial(row: SeenSchema | SeenVersion, known: Iterable[SchemaColumn]) -> bool:
+    """Tell whether a row lacks columns that its table has, and names no other.
+
+    So a binlog sends rows whose image is not FULL, and TiCDC those of which its
+    changefeed selects some columns. A message of Kafka Connect brings a schema, or all
+    columns: there a column that is missing has gone.
+    """
+    if isinstance(row, SeenVersion) or any(
+        text.startswith(PREFIX) for text in row.column_types.values()
+    ):
+        return False
+    named = {name.lower() for name in row.column_types}
+    sent = {c.name.lower() for c in known if c.generated != "virtual"}
+    return named < sent
+
+
+def row_order(row: SeenSchema | SeenVersion) -> tuple[str, bytes]:
+    """Return what sorts rows: their sequence, then what they tell."""
+    return row.sequence, msgspec.json.encode(row)
