@@ -12,33 +12,36 @@ Behavior"; ``Datum.ConvertTo`` of TiDB (pkg/types/datum.go) where the two differ
 FLOAT to text keeps plain notation, FLOAT and DOUBLE round half to even.
 """
 
+from __future__ import annotations
+
 import datetime as dt
 import json
 import re
 import struct
-from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import (
-    ROUND_HALF_EVEN,
-    ROUND_HALF_UP,
-    Context,
-    Decimal,
-    InvalidOperation,
-)
-from typing import Final
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Final
 
 from changefold.mysql.text_protocol import shortest_float32
 from changefold.mysql.types import INTEGER_BITS, TIME_TYPES, MySqlType
 
-__all__ = ["convert_value", "may_change_text", "plain_float_text"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _EXACT: Final = Context(prec=400)
 """Wide enough for a DOUBLE in plain notation and for DECIMAL(65,30)."""
 
-_FLOATS: Final = frozenset({"float", "double"})
-_NUMBERS: Final = frozenset(INTEGER_BITS) | _FLOATS | {"decimal"}
+
+FLOATS: Final = frozenset({"float", "double"})
+
+
+_NUMBERS: Final = frozenset(INTEGER_BITS) | FLOATS | {"decimal"}
+
+
 _FLOAT32: Final = struct.Struct("<f")
-_TEXT_BYTES: Final = {
+
+
+TEXT_BYTES: Final = {
     "tinytext": 255,
     "text": 65_535,
     "mediumtext": 16_777_215,
@@ -81,7 +84,7 @@ def convert_value(
         raise conversion.refused("out of range") from error
 
 
-def _convert(conversion: "_Conversion") -> str:
+def _convert(conversion: _Conversion) -> str:
     to_type = conversion.to_type
     target = _TARGETS.get(to_type.base)
     if target is not None:
@@ -194,10 +197,10 @@ class _Conversion:
     @property
     def rounding(self) -> str:
         """Floats round half to even, everything else half away from zero."""
-        is_float = self.from_type.base in _FLOATS
+        is_float = self.from_type.base in FLOATS
         return ROUND_HALF_EVEN if is_float else ROUND_HALF_UP
 
-    def moment(self) -> "_Moment":
+    def moment(self) -> _Moment:
         """Return the value as a date with a time of day."""
         kind = self.from_type
         if kind.base == "time":
@@ -206,7 +209,7 @@ class _Conversion:
             return self._checked(_moment_of_number(self._read(self.value)))
         return self._checked(_moment_of_text(self.text()))
 
-    def _checked(self, moment: "_Moment | None") -> "_Moment":
+    def _checked(self, moment: _Moment | None) -> _Moment:
         if moment is None or not moment.is_valid():
             self.cut("", "this is not a date")
             return _ZERO
@@ -231,9 +234,6 @@ class _Conversion:
 
 
 _NUMBER: Final = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
-
-
-# --- Numbers ----------------------------------------------------------------------
 
 
 def _plain(number: Decimal) -> str:
@@ -354,9 +354,6 @@ def plain_float_text(number: Decimal, *, single: bool) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-# --- Text and bytes ---------------------------------------------------------------
-
-
 def _to_text(conversion: _Conversion) -> str:
     to_type = conversion.to_type
     text = conversion.text()
@@ -368,7 +365,7 @@ def _to_text(conversion: _Conversion) -> str:
         if length is not None and len(text.rstrip(" ")) > length:
             return conversion.cut(text[:length], "too long")
         return text if length is None else text[:length]
-    limit = _TEXT_BYTES.get(to_type.base)
+    limit = TEXT_BYTES.get(to_type.base)
     stored = text.encode("utf-8")
     if limit is not None and len(stored) > limit:
         cut = stored[:limit].decode("utf-8", "ignore")
@@ -379,15 +376,12 @@ def _to_text(conversion: _Conversion) -> str:
 def _to_binary(conversion: _Conversion) -> str:
     to_type = conversion.to_type
     stored = conversion.bytes()
-    limit = _TEXT_BYTES.get(to_type.base, to_type.length)
+    limit = TEXT_BYTES.get(to_type.base, to_type.length)
     if limit is not None and len(stored) > limit:
         return conversion.cut(stored[:limit].decode("latin-1"), "too long")
     if to_type.base == "binary":
         stored = stored.ljust(to_type.length or 0, b"\0")
     return stored.decode("latin-1")
-
-
-# --- ENUM and SET -----------------------------------------------------------------
 
 
 def _member_names(number: int, kind: MySqlType) -> tuple[str, ...]:
@@ -443,18 +437,26 @@ def _to_set(conversion: _Conversion) -> str:
     return conversion.cut(str(mask), "no such member")
 
 
-# --- Times ------------------------------------------------------------------------
-
 _DATE_TEXT: Final = re.compile(
     r"(\d{4}|\d{2})[^\w\s](\d{1,2})[^\w\s](\d{1,2})"
     r"(?:(?:T|\s+)(\d{1,2})[^\w\s](\d{1,2})(?:[^\w\s](\d{1,2})(?:\.(\d*))?)?)?"
 )
+
+
 _COMPACT_TEXT: Final = re.compile(r"(\d{6}|\d{8}|\d{12}|\d{14})(?:\.(\d*))?")
+
+
 _TIME_TEXT: Final = re.compile(
     r"(-?)(?:(\d+) )?(\d+):(\d{1,2})(?::(\d{1,2})(?:\.(\d*))?)?"
 )
+
+
 _TIME_LIMIT: Final = (838 * 3600 + 59 * 60 + 59) * 1_000_000
+
+
 _FIRST_TIMESTAMP: Final = (1970, 1, 1, 0, 0, 1)
+
+
 _LAST_TIMESTAMP: Final = (2038, 1, 19, 3, 14, 7)
 
 
@@ -487,7 +489,7 @@ class _Moment:
             return False
         return True
 
-    def rounded(self, digits: int) -> "_Moment":
+    def rounded(self, digits: int) -> _Moment:
         """Round to that many digits of a second, carrying into the date."""
         unit: int = 10 ** (6 - digits)
         micros = (self.micros + unit // 2) // unit * unit
@@ -653,9 +655,6 @@ def _to_datetime(conversion: _Conversion) -> str:
     return moment.text(to_type.fraction_digits)
 
 
-# --- JSON -------------------------------------------------------------------------
-
-
 def _to_json(conversion: _Conversion) -> str:
     kind = conversion.from_type
     if kind.base in _NUMBERS or kind.base in {"bit", "year"}:
@@ -717,103 +716,3 @@ _TARGETS: Final[dict[str, Callable[[_Conversion], str]]] = {
     "json": _to_json,
     "vector": _to_vector,
 }
-
-
-# --- Which conversions keep the text ----------------------------------------------
-
-
-def may_change_text(from_type: MySqlType, to_type: MySqlType) -> bool:
-    """Tell whether a change of type can change a value in wire form.
-
-    A refused value does not count: MySQL then refuses the whole statement.
-
-    Args:
-        from_type: Type of the column before.
-        to_type: Type of the column after.
-
-    Returns:
-        False only if `convert_value` gives back every value as it was.
-    """
-    base = from_type.base
-    if base == to_type.base:
-        return _same_base_changes(from_type, to_type)
-    if from_type.is_integer:
-        return _integer_changes(from_type, to_type)
-    if base in {"bit", "year", "enum", "set"}:
-        is_kept = to_type.is_integer
-    elif base == "decimal":
-        is_whole = to_type.is_integer and from_type.scale == 0
-        is_kept = is_whole or to_type.is_text or _is_bytes_as_written(to_type)
-    elif base in _FLOATS | TIME_TYPES:
-        is_same_time = {base, to_type.base} == {"datetime", "timestamp"} and (
-            from_type.fraction_digits == to_type.fraction_digits
-        )
-        is_kept = is_same_time or to_type.is_text
-    elif from_type.is_text:
-        is_kept = to_type.is_text and _holds_all(from_type, to_type)
-    elif from_type.is_binary:
-        is_kept = to_type.is_binary and _holds_all(from_type, to_type)
-    else:
-        is_kept = base == "json" and to_type.is_text
-    return not is_kept
-
-
-def _same_base_changes(from_type: MySqlType, to_type: MySqlType) -> bool:
-    base = from_type.base
-    if base in {"enum", "set"}:
-        return to_type.elements[: len(from_type.elements)] != from_type.elements
-    if base == "decimal":
-        return from_type.scale != to_type.scale
-    if base in _FLOATS:
-        return to_type.scale is not None and to_type.scale != from_type.scale
-    if base in {"time", "datetime", "timestamp"}:
-        return from_type.fraction_digits != to_type.fraction_digits
-    if base in {"char", "varchar", "binary", "varbinary"}:
-        return not _holds_all(from_type, to_type)
-    return False
-
-
-def _integer_changes(from_type: MySqlType, to_type: MySqlType) -> bool:
-    if to_type.base in _FLOATS:
-        # Digits of the mantissa: 24 bits of a FLOAT, 53 of a DOUBLE.
-        mantissa = 24 if to_type.base == "float" else 53
-        is_exact = INTEGER_BITS[from_type.base] <= mantissa
-        return to_type.scale is not None or not is_exact
-    if to_type.base == "decimal":
-        return to_type.scale != 0
-    is_kept = (
-        to_type.is_integer
-        or to_type.is_text
-        or _is_bytes_as_written(to_type)
-        or to_type.base in {"bit", "enum", "set", "json"}
-    )
-    return not is_kept
-
-
-def _is_bytes_as_written(kind: MySqlType) -> bool:
-    """Tell whether ASCII text stays as it is; BINARY is padded."""
-    return kind.is_binary and kind.base != "binary"
-
-
-def _holds_all(from_type: MySqlType, to_type: MySqlType) -> bool:
-    """Tell whether a text or bytes type keeps all values of another as they are."""
-    if to_type.base == "char":
-        # Trailing spaces get lost, which a CHAR does not have.
-        is_shorter = (from_type.length or 0) <= (to_type.length or 0)
-        return from_type.base == "char" and is_shorter
-    if to_type.base == "binary":
-        return from_type == to_type
-    if to_type.length is None:
-        return _bytes(from_type) <= _bytes(to_type)
-    # Counted in characters: a TEXT of n bytes can hold n of them.
-    return _characters(from_type) <= to_type.length
-
-
-def _bytes(kind: MySqlType) -> int:
-    if kind.length is not None:
-        return kind.length * (4 if kind.is_text else 1)  # utf8mb4
-    return _TEXT_BYTES.get(kind.base, 1 << 32)
-
-
-def _characters(kind: MySqlType) -> int:
-    return kind.length if kind.length is not None else _bytes(kind)

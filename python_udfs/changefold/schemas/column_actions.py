@@ -7,7 +7,7 @@ import re
 import msgspec
 
 from changefold.connect.types import PREFIX
-from changefold.mysql.conversion import convert_value, may_change_text
+from changefold.mysql.conversion import convert_value
 from changefold.mysql.ddl import (
     Action,
     AddColumn,
@@ -24,6 +24,7 @@ from changefold.mysql.ddl import (
     SetDefault,
     TableCharset,
 )
+from changefold.mysql.text_changes import may_change_text
 from changefold.schemas.defaults import is_open_type, original_default_of, type_of
 from changefold.schemas.model import DdlEvent, ImageChange, SchemaColumn
 from changefold.schemas.table_state import (

@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from changefold.mysql.conversion import convert_value, may_change_text
+from changefold.mysql.conversion import convert_value
+from changefold.mysql.text_changes import may_change_text
 from changefold.mysql.types import parse_mysql_type
 
 
