@@ -8,11 +8,12 @@
 
     | A change whose position is lower | its place |
     | --- | --- |
-    | follows another one, of another server or, if none is told, a minute later | in a new epoch, at its own position |
+    | follows another one, of another server or, if none is told, a minute later; or was read by a whole snapshot | in a new epoch, at its own position |
     | of a known log, and committed before the highest one: a past that was never seen | at its own position |
     | all others: the transaction was open when a snapshot began, no position is known | behind what its partition has brought |
 
-    Its time is never before that of the changes before it. Rows that a snapshot read have
+    An epoch is the log's: what other partitions have recorded since it began belongs to it,
+    too. Its time is never before that of the changes before it. Rows that a snapshot read have
     their own, and it moves no other; so has a time a day or more after the record's.
 
     Arguments:
@@ -39,9 +40,15 @@
 
     ),
 
+    begun as (
+
+        {{ changefold._begun('followed') }}
+
+    ),
+
     measured as (
 
-        {{ changefold._measured('followed') }}
+        {{ changefold._measured('followed', 'begun') }}
 
     ),
 
@@ -70,11 +77,11 @@
             {{ changefold.log_sequence(
                 'epoch',
                 'if(is_lower and not is_of_the_past, highest.position, own.position)',
-                "if(own.position like '%.0' and not is_lower, own.ms, null)",
+                "if(" ~ changefold.is_of_snapshot('own.position') ~ " and not is_lower, own.ms, null)",
                 'if(is_lower and not is_of_the_past, highest.place, own.place)',
                 'kafka_partition',
                 'kafka_offset',
-                'if(own.is_read or is_of_the_past, own.ms, greatest(own.ms, clock_ms))',
+                "if(op = 'r' or is_of_the_past, own.ms, greatest(own.ms, clock_ms))",
             ) }}
         ) as change_sequence
     from judged
@@ -121,29 +128,101 @@
 
 
 {#
+    When other servers began to write a log, as the records in Kafka have it: `begins`, an
+    array of spans (later than since, not later than up_to). Where one begins, each
+    partition shows it between two of its records; spans that overlap are one begin.
+#}
+{% macro _begun(followed) -%}
+    with
+
+    known as (
+
+        {{ changefold.begun_epochs() }}
+
+    ),
+
+    found as (
+
+        select
+            kafka_topic,
+            log_position.log as log,
+            array_sort(collect_list(struct(
+                own.recorded_at as up_to,
+                previous.recorded_at as since
+            ))) as changes
+        from {{ followed }}
+        where
+            {{ changefold._is_of_another_server() }}
+            and previous.recorded_at < own.recorded_at
+        group by kafka_topic, log_position.log
+
+    )
+
+    select
+        coalesce(found.kafka_topic, known.kafka_topic) as begun_topic,
+        coalesce(found.log, known.log) as begun_log,
+        aggregate(
+            coalesce(found.changes, array()),
+            coalesce(
+                known.begins,
+                cast(array() as array<struct<up_to: timestamp, since: timestamp>>)
+            ),
+            (begins, change) -> if(
+                exists(
+                    begins,
+                    begin -> change.since < begin.up_to and begin.since < change.up_to
+                ),
+                transform(
+                    begins,
+                    begin -> if(
+                        change.since < begin.up_to and begin.since < change.up_to,
+                        struct(least(begin.up_to, change.up_to) as up_to, begin.since as since),
+                        begin
+                    )
+                ),
+                array_append(begins, change)
+            )
+        ) as begins
+    from found
+    full outer join known
+        on found.kafka_topic = known.kafka_topic and found.log = known.log
+{%- endmacro %}
+
+
+{#
     Events with their epoch, the highest position that their partition has reached in the
     log before them (`highest`), and the highest time of a change (`clock_ms`).
 #}
-{% macro _measured(followed) -%}
+{% macro _measured(followed, begun) -%}
     with
 
     counted as (
 
         select
-            * except (previous),
-            coalesce(reached.highest.epoch, 0) + cast(
-                count_if({{ changefold._is_of_another_server() }}) over (
-                    {{ changefold._in_turn() }}
-                ) as int
+            * except (previous, begun_topic, begun_log, begins),
+            greatest(
+                coalesce(
+                    size(filter(begins, begin -> begin.up_to <= own.recorded_at)), 0
+                ),
+                if(
+                    is_in_turn,
+                    coalesce(reached.highest.epoch, 0) + cast(
+                        count_if({{ changefold._is_of_another_server() }}) over (
+                            {{ changefold._in_turn() }}
+                        ) as int
+                    ),
+                    0
+                )
             ) as epoch
         from {{ followed }}
+        left join {{ begun }} on kafka_topic = begun_topic and log_position.log = begun_log
 
     )
 
     select
         *,
         greatest(
-            max(struct(epoch, own.position, own.place, own.ms, own.is_read)) over (
+            max(struct(epoch, own.position, own.place, own.ms)) over (
                 {{ changefold._in_turn() }} rows between unbounded preceding and 1 preceding
             ),
             reached.highest
@@ -171,6 +250,12 @@
 {%- endmacro %}
 
 
+{# Whether a `log_position.position` is that of a row which a whole snapshot read. #}
+{% macro is_of_snapshot(position) -%}
+    {{ return(position ~ " like '%.0'") }}
+{%- endmacro %}
+
+
 {# The window in which a partition brought the changes of a log. #}
 {% macro _in_turn() -%}
     partition by kafka_topic, record_topic, kafka_partition, log_position.log, is_in_turn
@@ -178,15 +263,24 @@
 {%- endmacro %}
 
 
-{# Condition: another server wrote the change than the one before it, and counts anew. #}
+{#
+    Condition: another server wrote the change than the one before it, and counts anew. A
+    whole snapshot reads at a position that is not below what was sent before. Below one lie
+    only transactions of PostgreSQL, which were open then.
+#}
 {% macro _is_of_another_server() -%}
     is_in_turn
                     and own.position < previous.position
                     and {{ changefold.is_position('own.position') }}
-                    and not own.is_read
-                    and not previous.is_read
-                    and coalesce(
-                        own.server <> previous.server, own.ms > previous.ms + 60000
+                    and (
+                        {{ changefold.is_of_snapshot('own.position') }}
+                        or if(
+                            {{ changefold.is_of_snapshot('previous.position') }},
+                            connector <> 'postgresql',
+                            coalesce(
+                                own.server <> previous.server, own.ms > previous.ms + 60000
+                            )
+                        )
                     )
 {%- endmacro %}
 
@@ -197,22 +291,22 @@
                 highest.epoch = epoch
                 and own.position < highest.position
                 and {{ changefold.is_position('own.position') }}
-                and not own.is_read
-                and not highest.is_read
+                and not {{ changefold.is_of_snapshot('own.position') }}
+                and not {{ changefold.is_of_snapshot('highest.position') }}
                 and own.ms < highest.ms,
                 false
             )
 {%- endmacro %}
 
 
-{# Where a change of Debezium lies, who wrote it and when, and whether it was read. #}
+{# Where a change of Debezium lies, who wrote it and when, and when it was recorded. #}
 {% macro _place_in_log() -%}
     struct(
                 log_position.position as position,
                 log_position.place as place,
                 log_position.server as server,
                 coalesce(unix_millis(committed_at), 0) as ms,
-                coalesce(op = 'r', false) as is_read
+                kafka_timestamp as recorded_at
             )
 {%- endmacro %}
 
@@ -233,33 +327,40 @@
 
     Returns:
         Aggregates over rows of the change log that have a place in a log and are no
-        duplicates: highest, latest, clock_ms and last_offset.
+        duplicates: highest, latest, clock_ms, last_offset, and the record that was the
+        first (began).
 #}
 {% macro log_progress() -%}
         max(struct(
             {{ changefold.epoch_of('change_sequence') }} as epoch,
             log_position.position as position,
             log_position.place as place,
-            coalesce(unix_millis(committed_at), 0) as ms,
-            coalesce(op = 'r', false) as is_read
+            coalesce(unix_millis(committed_at), 0) as ms
         )) as highest,
         max_by({{ changefold._place_in_log() }}, kafka_offset) as latest,
         max({{ changefold._clock_ms() }}) as clock_ms,
-        max(kafka_offset) as last_offset
+        max(kafka_offset) as last_offset,
+        min_by(
+            struct(kafka_timestamp, kafka_offset, log_position.position, batch_id),
+            kafka_offset
+        ) as began
 {%- endmacro %}
 
 
 {#
-    How far the partitions have come in each log before this run: what the model
+    How far the partitions have come in each log and epoch before this run: what the model
     `log_positions` has counted and, after a kill, later batches of the change log.
 
     Returns:
-        A `select`: kafka_topic, record_topic, kafka_partition, log, highest, latest,
-        clock_ms, last_offset.
+        A `select`: kafka_topic, record_topic, kafka_partition, log, epoch, and the
+        columns of `log_progress`. None, if the log is read anew.
 #}
-{% macro reached_positions() -%}
+{% macro _progress_before() -%}
     {%- set change_log = none if flags.FULL_REFRESH else changefold.built_relation('change_log') -%}
-    {%- set counted = changefold.built_relation('log_positions') if change_log else none -%}
+    {%- if not change_log -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set counted = changefold.built_relation('log_positions') -%}
     {%- set batches = {} -%}
     {%- if counted -%}
         {%- for row in adapter.query_once(
@@ -269,20 +370,63 @@
             {%- do batches.update({row.kafka_topic: row.batch_id}) -%}
         {%- endfor -%}
     {%- endif -%}
-    {%- if not change_log -%}
+    {%- set selected %}
+            select
+                kafka_topic,
+                record_topic,
+                kafka_partition,
+                log_position.log as log,
+                {{ changefold.epoch_of('change_sequence') }} as epoch,
+                {{ changefold.log_progress() }}
+            from {{ change_log }}
+            where
+                {{ changefold.is_of_protocols(['debezium', 'canal_json']) }}
+                and log_position is not null
+                and not is_duplicate
+                and {{ changefold.is_of_later_batch(batches) }}
+            group by all
+            {%- if counted %}
+            union all
+            select
+                kafka_topic,
+                record_topic,
+                kafka_partition,
+                log,
+                epoch,
+                highest,
+                latest,
+                clock_ms,
+                last_offset,
+                began
+            from {{ counted }}
+            {%- endif %}
+    {%- endset -%}
+    {{ return(selected) }}
+{%- endmacro %}
+
+
+{#
+    How far the partitions have come in each log before this run.
+
+    Returns:
+        A `select`: kafka_topic, record_topic, kafka_partition, log, highest, latest,
+        clock_ms, last_offset.
+#}
+{% macro reached_positions() -%}
+    {%- set progress = changefold._progress_before() -%}
+    {%- if progress is none -%}
         select
             cast(null as string) as kafka_topic,
             cast(null as string) as record_topic,
             cast(null as int) as kafka_partition,
             cast(null as string) as log,
             cast(
-                null as struct<
-                    epoch: int, position: string, place: string, ms: bigint, is_read: boolean
-                >
+                null as struct<epoch: int, position: string, place: string, ms: bigint>
             ) as highest,
             cast(
                 null as struct<
-                    position: string, place: string, server: string, ms: bigint, is_read: boolean
+                    position: string, place: string, server: string, ms: bigint,
+                    recorded_at: timestamp
                 >
             ) as latest,
             cast(null as bigint) as clock_ms,
@@ -298,35 +442,47 @@
             max_by(latest, last_offset) as latest,
             max(clock_ms) as clock_ms,
             max(last_offset) as last_offset
+        from ({{ progress }})
+        group by kafka_topic, record_topic, kafka_partition, log
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#
+    When the epochs of each log began that were there before this run, but for the first.
+
+    Returns:
+        A `select`: kafka_topic, log, and begins, an array of spans: an epoch began with
+        the record up_to, or between since, the last one of the epochs before, and that.
+#}
+{% macro begun_epochs() -%}
+    {%- set progress = changefold._progress_before() -%}
+    {%- if progress is none -%}
+        select
+            cast(null as string) as kafka_topic,
+            cast(null as string) as log,
+            cast(null as array<struct<up_to: timestamp, since: timestamp>>) as begins
+        where false
+    {%- else -%}
+        select
+            kafka_topic,
+            log,
+            collect_list(struct(up_to, since)) as begins
         from (
             select
                 kafka_topic,
-                record_topic,
-                kafka_partition,
-                log_position.log as log,
-                {{ changefold.log_progress() }}
-            from {{ change_log }}
-            where
-                {{ changefold.is_of_protocols(['debezium', 'canal_json']) }}
-                and log_position is not null
-                and not is_duplicate
-                and {{ changefold.is_of_later_batch(batches) }}
-            group by kafka_topic, record_topic, kafka_partition, log_position.log
-            {%- if counted %}
-            union all
-            select
-                kafka_topic,
-                record_topic,
-                kafka_partition,
                 log,
-                highest,
-                latest,
-                clock_ms,
-                last_offset
-            from {{ counted }}
-            {%- endif %}
+                epoch,
+                min(began.kafka_timestamp) as up_to,
+                max(max(latest.recorded_at)) over (
+                    partition by kafka_topic, log order by epoch
+                    rows between unbounded preceding and 1 preceding
+                ) as since
+            from ({{ progress }})
+            group by kafka_topic, log, epoch
         )
-        group by kafka_topic, record_topic, kafka_partition, log
+        where epoch > 0
+        group by kafka_topic, log
     {%- endif -%}
 {%- endmacro %}
 

@@ -80,13 +80,27 @@
                 when {{ message }}.ordered_by = 'ts_ms' then ''
                 else substring_index({{ message }}.change_sequence, '.', -1)
             end as place,
-            case
+            {{ changefold.debezium_server(message) }} as server
+        )
+    )
+{%- endmacro %}
+
+
+{#
+    The server that wrote a change.
+
+    Arguments:
+        message: name of what `parse_debezium` returned.
+
+    Returns:
+        An expression of type string; null where the message tells none.
+#}
+{% macro debezium_server(message) -%}
+    case
                 when {{ message }}.server_id > 0 then cast({{ message }}.server_id as string)
                 when {{ message }}.connector = 'mysql' then split_part({{ message }}.gtid, ':', 1)
                 when {{ message }}.connector = 'mariadb' then split_part({{ message }}.gtid, '-', 2)
-            end as server
-        )
-    )
+            end
 {%- endmacro %}
 
 
@@ -121,6 +135,7 @@
                 ),
                 {{ message }}.change_sequence
             ),
+            coalesce('/' || {{ changefold.debezium_server(message) }}, ''),
             coalesce('/' || {{ message }}.transaction_order, '')
         )
     end

@@ -11,11 +11,12 @@ previous as (
         'record_topic': 'string',
         'kafka_partition': 'int',
         'log': 'string',
-        'highest': 'struct<epoch: int, position: string, place: string, ms: bigint, is_read: boolean>',
-        'latest': 'struct<position: string, place: string, server: string, ms: bigint, is_read: boolean>',
+        'epoch': 'int',
+        'highest': 'struct<epoch: int, position: string, place: string, ms: bigint>',
+        'latest': 'struct<position: string, place: string, server: string, ms: bigint, recorded_at: timestamp>',
         'clock_ms': 'bigint',
         'last_offset': 'bigint',
-        'epoch_began': 'struct<epoch: int, kafka_offset: bigint, position: string, batch_id: bigint>',
+        'began': 'struct<kafka_timestamp: timestamp, kafka_offset: bigint, position: string, batch_id: bigint>',
         'batch_id': 'bigint',
         'cut_sequence': 'string',
     }) }}
@@ -29,19 +30,8 @@ arrived as (
         record_topic,
         kafka_partition,
         log_position.log,
+        {{ epoch_of('change_sequence') }} as epoch,
         {{ log_progress() }},
-        max_by(
-            named_struct(
-                'epoch', {{ epoch_of('change_sequence') }},
-                'kafka_offset', kafka_offset,
-                'position', log_position.position,
-                'batch_id', batch_id
-            ),
-            named_struct(
-                'epoch', {{ epoch_of('change_sequence') }},
-                'kafka_offset', -kafka_offset
-            )
-        ) as epoch_began,
         max(batch_id) as batch_id,
         cast(null as string) as cut_sequence
     from {{ ref('change_log') }}
@@ -50,7 +40,7 @@ arrived as (
         and log_position is not null
         and not is_duplicate
         and {{ is_newly_arrived() }}
-    group by kafka_topic, record_topic, kafka_partition, log_position.log
+    group by all
 
 ),
 
@@ -69,21 +59,16 @@ log_positions as (
         record_topic,
         kafka_partition,
         log,
+        epoch,
         max(highest) as highest,
         max_by(latest, last_offset) as latest,
         max(clock_ms) as clock_ms,
         max(last_offset) as last_offset,
-        max_by(
-            epoch_began,
-            named_struct(
-                'epoch', epoch_began.epoch,
-                'kafka_offset', -epoch_began.kafka_offset
-            )
-        ) as epoch_began,
+        min_by(began, began.kafka_offset) as began,
         max(max(batch_id)) over (partition by kafka_topic) as batch_id,
         cast(null as string) as cut_sequence
     from gathered
-    group by kafka_topic, record_topic, kafka_partition, log
+    group by kafka_topic, record_topic, kafka_partition, log, epoch
 
 )
 

@@ -10,12 +10,13 @@ log_positions as (
 
 select
     kafka_topic,
-    record_topic,
-    kafka_partition,
     log,
-    epoch_began.kafka_offset as since_offset,
-    epoch_began.position as since_position
+    epoch,
+    min_by(
+        struct(record_topic, kafka_partition, began.kafka_offset, began.position),
+        began.kafka_timestamp
+    ) as since
 from log_positions
-where
-    epoch_began.epoch > 0
-    and epoch_began.batch_id = batch_id
+where epoch > 0
+group by kafka_topic, log, epoch
+having min(began.batch_id) = max(batch_id)

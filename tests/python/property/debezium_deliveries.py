@@ -17,7 +17,7 @@ from zlib import crc32
 from debezium_histories import History, draw_history
 from debezium_messages import Message
 from debezium_settings import Settings, draw_settings
-from debezium_stream import read_stream
+from debezium_stream import Stream, read_stream
 from histories import FIRST_MILLISECOND, Line, happens
 from hypothesis import strategies as st
 
@@ -107,7 +107,7 @@ def deliver(random: Random, history: History, settings: Settings) -> Delivery:
     """Draw how what happened in a source reaches the reader of its topics."""
     stream = read_stream(random, history, settings)
     queues: dict[tuple[str, int], list[Record]] = {}
-    sent = _Producer(random, settings, stream.messages).run()
+    sent = _Producer(random, settings, stream).run()
     for number, (partition, message) in enumerate(sent):
         queue = queues.setdefault((message.topic, partition), [])
         timestamp = FIRST_MILLISECOND + number
@@ -151,14 +151,14 @@ def _compacted(random: Random, queue: Sequence[Record]) -> Iterator[Record]:
 class _Producer:
     """Sends messages in order, at least once."""
 
-    def __init__(
-        self, random: Random, settings: Settings, messages: Sequence[Message]
-    ) -> None:
+    def __init__(self, random: Random, settings: Settings, stream: Stream) -> None:
         self._random = random
         self._settings = settings
-        self._messages = messages
+        self._messages = messages = stream.messages
+        self._begins_of_servers = stream.begins_of_servers
         self._built_at = (FIRST_MILLISECOND + 1500) * 1000
-        self._out: list[tuple[int, Message]] = []
+        # Partition, message, and which one of the stream it is.
+        self._out: list[tuple[int, Message, int]] = []
         # Whether it was started after its last snapshot.
         self._is_restarted = False
         self._crashes = {
@@ -174,24 +174,25 @@ class _Producer:
             self._crashes.add(random.choice(firsts))
 
     def run(self) -> list[tuple[int, Message]]:
-        """Return all that is sent, in order."""
+        """Return all that is sent, in order, but for what was lost."""
         next_ = 0
         while next_ < len(self._messages):
-            self._send(self._messages[next_])
+            self._send(next_)
             next_ += 1
             if happens(self._random, self._settings.repeat_chance):
                 self._repeat()
             if next_ in self._crashes:
                 self._crashes.remove(next_)
                 next_ = self._restart(next_)
-        return self._out
+        return [(partition, message) for partition, message, _ in self._out]
 
-    def _send(self, message: Message) -> None:
+    def _send(self, index: int) -> None:
+        message = self._messages[index]
         if message.kind == "read":
             self._is_restarted = False
         self._built_at += self._random.choice((1, 40, 3000))
         sent = message.stamped(self._built_at, is_restarted=self._is_restarted)
-        self._out.append((self._partition(sent), sent))
+        self._out.append((self._partition(sent), sent, index))
 
     def _partition(self, message: Message) -> int:
         """Return the partition of a message; without a key it may be any."""
@@ -206,14 +207,17 @@ class _Producer:
         A row without a key that a snapshot read is none of them: nothing would tell it
         from another.
         """
-        partition, message = self._random.choice(self._out)
+        if not self._out:
+            return
+        partition, message, index = self._random.choice(self._out)
         if message.key is not None or message.kind != "read":
-            self._out.append((partition, message))
+            self._out.append((partition, message, index))
 
     def _restart(self, stopped: int) -> int:
         """Return from where on the connector starts again: where a transaction began.
 
-        A snapshot that is not complete would be taken anew, so it goes on here.
+        A snapshot that is not complete would be taken anew, so it goes on here. The log of
+        another server is gone.
         """
         messages = self._messages
         begins: list[int] = []
@@ -222,11 +226,43 @@ class _Producer:
                 break
             if messages[index].begins:
                 begins.append(index)
+            if index in self._begins_of_servers:
+                break
         is_first = stopped > 0 and messages[stopped - 1].again is not None
         if not begins or (is_first and not self._settings.cuts_first):
             return stopped
         self._is_restarted = True
-        return self._random.choice(begins)
+        begin = self._random.choice(begins)
+        if self._settings.loses:
+            self._lose(begin, stopped)
+        return begin
+
+    def _lose(self, begin: int, stopped: int) -> None:
+        """Leave out the first of what is sent again, some whole transactions.
+
+        What is left was committed later, so that its time tells.
+        """
+        ends = [
+            end
+            for end in range(begin + 1, stopped)
+            if self._messages[end].begins
+            and self._last_ms(begin, end) < self._first_ms(end, stopped)
+            and all(message.is_change for message in self._messages[begin:end])
+        ]
+        if ends:
+            lost = range(begin, self._random.choice(ends))
+            self._out = [sent for sent in self._out if sent[2] not in lost]
+
+    def _last_ms(self, begin: int, end: int) -> int:
+        return max(message.source_ms for message in self._messages[begin:end])
+
+    def _first_ms(self, begin: int, end: int) -> int:
+        found = [
+            message.source_ms
+            for message in self._messages[begin:end]
+            if message.source_ms
+        ]
+        return min(found, default=0)
 
 
 # ---------- files and strategies
@@ -252,8 +288,8 @@ def write_corpus(folder: Path, delivery: Delivery) -> str:
         "expected_final": delivery.final,
     }
     settings = delivery.settings
-    is_read_once = settings.interrupted == settings.snapshots == 0
-    has_all = is_read_once and not settings.compacted
+    is_read_once = settings.interrupted == settings.snapshots == settings.failovers == 0
+    has_all = is_read_once and not settings.compacted and not settings.loses
     if settings.connector != "mariadb" and has_all:
         files["expected_history"] = delivery.history
     for file, lines in files.items():

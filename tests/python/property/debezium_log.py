@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final, Protocol
 
-from debezium_histories import Connector, Statement, Transaction, keys_of
+from debezium_histories import ENTRIES, Connector, Statement, Transaction, keys_of
 from histories import Cell, Line, happens
 
-FIRST_LSN: Final = 0x27_0007_0000
+FIRST_LSN: Final = 0xF00_0007_0000
 _STEP: Final = 8
 
 
@@ -30,6 +30,7 @@ class Position:
         before_again: The same after a restart.
         file: Number of the binlog file.
         row: Row of the event there.
+        server: Id of the server that wrote it.
     """
 
     transaction: int
@@ -39,6 +40,7 @@ class Position:
     before_again: int | None = None
     file: int = 1
     row: int = 0
+    server: int = 223344
 
 
 class Log(Protocol):
@@ -55,18 +57,24 @@ class Log(Protocol):
                 when nothing else has happened since.
         """
 
+    def of_another_server(self) -> "Log":
+        """Return the log of the server that takes over: its positions begin anew."""
 
-def new_log(random: Random, connector: Connector, overlap: float) -> Log:
+
+def new_log(
+    random: Random, connector: Connector, overlap: float, *, waits: bool = False
+) -> Log:
     """Return the log of a source.
 
     Args:
         random: Makes the choices.
         connector: What reads it.
         overlap: Chance of a transaction that begins before another has ended.
+        waits: Whether none is open while a snapshot reads.
     """
     if connector == "mariadb":
         return _Binlog(random)
-    return _Lsns(random, overlap, is_exclusive=connector == "sqlserver")
+    return _Lsns(random, overlap, is_exclusive=connector == "sqlserver", waits=waits)
 
 
 def _events(transaction: Transaction) -> Iterator[tuple[Statement, int]]:
@@ -101,18 +109,30 @@ def _wait(one: Touched, other: Touched) -> bool:
 class _Lsns:
     """The log of PostgreSQL or SQL Server."""
 
-    def __init__(self, random: Random, overlap: float, *, is_exclusive: bool) -> None:
+    def __init__(
+        self,
+        random: Random,
+        overlap: float,
+        *,
+        is_exclusive: bool,
+        waits: bool,
+        server: int = 0,
+    ) -> None:
+        first = FIRST_LSN - server * 2**40
         self._random = random
         self._overlap = overlap
+        self._server = server
+        self._is_exclusive = is_exclusive
+        self._waits = waits
         # A commit of SQL Server has an LSN; PostgreSQL's end is where the next begins.
         self._gap = _STEP if is_exclusive else 0
-        self._end = FIRST_LSN
+        self._end = first
         self._taken: set[int] = set()
-        self._recent: list[tuple[int, Touched]] = [(FIRST_LSN, frozenset())]
-        self._number = 700
+        self._recent: list[tuple[int, Touched]] = [(first, frozenset())]
+        self._number = 700 - 200 * server
         self._before: int | None = None
-        self._before_again: int | None = FIRST_LSN
-        self._floor = FIRST_LSN
+        self._before_again: int | None = first
+        self._floor = first
 
     def write(self, transaction: Transaction) -> list[Position]:
         events = list(_events(transaction))
@@ -131,7 +151,6 @@ class _Lsns:
             for lsn in chosen
         ]
         self._end = self._before = self._before_again = commit
-        self._floor = 0
         self._recent = [*self._recent[-2:], (commit, touched)]
         return found
 
@@ -140,27 +159,44 @@ class _Lsns:
         if not happens(self._random, self._overlap):
             return self._end
         known = [end for end, other in self._recent if _wait(touched, other)]
-        return max([self._floor, self._recent[0][0], *known])
+        # Rows without a key lie in any partition, also in one that no snapshot reached;
+        # a snapshot waits for a DDL.
+        waits = self._waits or any(
+            name == ENTRIES or key is None for name, key in touched
+        )
+        floor = self._floor if waits else 0
+        return max([floor, self._recent[0][0], *known])
 
     def snapshot(self, *, is_at_commit: bool) -> Position:
         if not is_at_commit:
             self._end += _STEP * self._random.randint(1, 20)
         self._number += 1
-        # Debezium does not know the commit before the first one that follows, so its
-        # LSN has to be above the snapshot's; others may have begun before.
+        # Debezium does not know the commit before the first one that follows. That one
+        # may have been open while the snapshot read, and lie before it.
         self._before, self._before_again = None, self._end
         self._floor = self._end
         return Position(self._number, self._end, self._end)
+
+    def of_another_server(self) -> "_Lsns":
+        # Nothing but the time tells of it.
+        return _Lsns(
+            self._random,
+            self._overlap,
+            is_exclusive=self._is_exclusive,
+            waits=self._waits,
+            server=self._server + 1,
+        )
 
 
 class _Binlog:
     """The binlog of MariaDB."""
 
-    def __init__(self, random: Random) -> None:
+    def __init__(self, random: Random, file: int = 0, server: int = 223344) -> None:
         self._random = random
-        self._file = random.choice((1, 9, 99, 999_998))
+        self._file = file or random.choice((1, 9, 99, 999_998))
         self._position = 4
         self._number = 36
+        self._server = server
 
     def write(self, transaction: Transaction) -> list[Position]:
         if happens(self._random, 0.03):
@@ -174,7 +210,9 @@ class _Binlog:
             if row == 0:
                 self._position += self._random.choice((70, 300, 9000, 10**6))
             place = self._number, self._position, self._number
-            found.append(Position(*place, file=self._file, row=row))
+            found.append(
+                Position(*place, file=self._file, row=row, server=self._server)
+            )
         self._position += 100
         return found
 
@@ -182,6 +220,9 @@ class _Binlog:
         if not is_at_commit:
             self._position += 31
         return Position(self._number, self._position, 0, file=self._file)
+
+    def of_another_server(self) -> "_Binlog":
+        return _Binlog(self._random, max(1, self._file // 2), self._server + 1)
 
 
 # ---------- as Debezium writes them
@@ -217,7 +258,7 @@ def position_fields(
             }
         case "mariadb":
             return {
-                "server_id": 223344,
+                "server_id": position.server,
                 "gtid": transaction_id(connector, position),
                 "file": f"mysql-bin.{position.file:06d}",
                 "pos": position.lsn,
@@ -249,4 +290,4 @@ def transaction_id(connector: Connector, position: Position) -> str:
         case "postgresql":
             return f"{position.transaction}:{position.lsn}"
         case "mariadb":
-            return f"0-223344-{position.transaction}"
+            return f"0-{position.server}-{position.transaction}"

@@ -64,6 +64,18 @@ class Message:
     again: Mapping[str, str] | None = None
     begins: bool = False
 
+    @property
+    def source_ms(self) -> int:
+        """When the source committed it; 0 of what is no change."""
+        source = None if self.value is None else self.value.payload.get("source")
+        return 0 if source is None else int(source["ts_ms"])
+
+    @property
+    def is_change(self) -> bool:
+        """Whether it is a change, or what belongs to one or to its transaction."""
+        has_ddl = self.value is not None and "ddl" in self.value.payload
+        return self.kind not in {"read", "chunk"} and not has_ddl
+
     def stamped(self, built_at: int, *, is_restarted: bool) -> "Message":
         """Return it as it is built at a time.
 

@@ -55,7 +55,20 @@ class Read(NamedTuple):
         position: object = message.change_sequence
         if message.connector == "postgresql" and message.transaction_id:
             position = transaction_of(message), message.lsn
-        return self.table, message.op, message.key, position
+        return self.table, message.op, message.key, position, message.server_id
+
+    def is_of_another_server(self, before: "Read") -> bool:
+        """Tell whether the server is another one than that of the change before."""
+        message, known = self.message, before.message
+        is_lower = str(message.change_sequence) < str(known.change_sequence)
+        if before.is_read and message.connector == "postgresql" and not self.is_read:
+            return False  # It was open while the snapshot read.
+        if self.is_read or before.is_read:
+            return is_lower
+        if message.server_id != known.server_id:
+            return True
+        is_later = (message.source_ts_ms or 0) > (known.source_ts_ms or 0) + 60_000
+        return is_lower and is_later
 
     def columns(self) -> dict[str, ConnectType]:
         types = json.loads(self.message.column_types or "{}")
@@ -132,14 +145,37 @@ class Reader:
         self._run()
 
     def _in_source_order(self, reads: list[Read]) -> list[Read]:
-        known: dict[tuple[object, ...], Read] = {}
-        for read in reads:
+        """Return first deliveries: those of a partition in its order.
+
+        The highest position that each partition has reached sets them beside each other.
+        """
+        # PostgreSQL's first transaction may have two positions: the lowest counts.
+        lowest: dict[tuple[object, ...], Read] = {}
+        first: dict[tuple[object, ...], Read] = {}
+        for read in sorted(reads, key=lambda read: read.line["timestamp"]):
             if read.is_change:
-                # PostgreSQL's first transaction may have two places: the lowest counts.
-                known[read.identity] = min(
-                    read, known.get(read.identity, read), key=lambda one: one.place
-                )
-        ordered = sorted(known.values(), key=lambda read: read.place)
+                known = lowest.get(read.identity, read)
+                lowest[read.identity] = min(read, known, key=lambda one: one.place)
+                first.setdefault(read.identity, read)
+        reached: dict[tuple[str, int, int], tuple[str, int, bool]]
+        reached = defaultdict(lambda: ("", 0, False))
+        placed: list[tuple[tuple[int, str, int, int], Read]] = []
+        epoch = 0
+        before: Read | None = None
+        for identity, read in first.items():
+            epoch += before is not None and read.is_of_another_server(before)
+            before = read
+            topic, partition = read.line["topic"], read.line["partition"]
+            highest = reached[topic, partition, epoch]
+            position = str(lowest[identity].message.change_sequence)
+            own = position, read.message.source_ts_ms or 0, read.is_read
+            reached[topic, partition, epoch] = max(highest, own)
+            # What was committed before is of a past that was never seen.
+            if read.is_read or highest[2] or own[1] >= highest[1]:
+                position = max(highest[0], position)
+            place = epoch, position, partition, read.line["offset"]
+            placed.append((place, lowest[identity]))
+        ordered = [read for _, read in sorted(placed, key=lambda one: one[0])]
         for read in ordered:
             if read.is_read:
                 self._passes[str(read.message.change_sequence)].append(read)
@@ -177,11 +213,8 @@ class Reader:
         before = None if message.before is None else json.loads(message.before)
         after = None if message.after is None else json.loads(message.after)
         key: object = message.key
-        if read.table == ENTRIES and message.op in {"u", "d"}:
-            key = next(key for key, row in rows.items() if row == before)
-        elif read.table == ENTRIES:
-            self._count += 1
-            key = self._count
+        if read.table == ENTRIES:
+            key = self._key_of_copy(message.op, before)
         if after is not None and message.unavailable_columns:
             present = rows[key]
             names = json.loads(message.unavailable_columns)
@@ -195,6 +228,15 @@ class Reader:
             rows[key] = dict.fromkeys(self._columns[read.table]) | after
         if not message.is_snapshot:
             self.changes.append(Change(read, before, after))
+
+    def _key_of_copy(self, op: str | None, before: Texts | None) -> int:
+        """Return the number of a row without a key, that of an equal one if it goes."""
+        if op in {"u", "d"}:
+            for key, row in self.tables[ENTRIES].items():
+                if row == before:
+                    return int(str(key))
+        self._count += 1
+        return self._count
 
     def _add_columns(self, read: Read) -> None:
         """Give the rows that are there the default of a column that is new."""

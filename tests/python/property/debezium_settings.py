@@ -28,15 +28,19 @@ class Settings:
         heartbeat_chance: Of a heartbeat after a transaction.
         repeat_chance: Of one old message again after a message.
         restarts: How often the connector starts again from an old position.
+        loses: Whether a topic lacks what was sent from such a position on, until it is
+            sent again: a past that was never seen. Not where the clock jumps, as the time
+            tells of it.
         cuts_first: Whether it may have stopped within the first transaction after a
             snapshot. PostgreSQL's commit before that is told after a restart only, so
             that some of its changes come with one order and some with another.
         clock_jumps: Chance that the source's clock is set before a transaction: an hour
             to and fro, as where daylight saving is not left out.
+        failovers: How often another server takes over: its positions begin anew.
         chunk: Longest run of messages read from one partition.
         compacted: Whether Kafka compacts the topics. Then no old message comes alone, no
-            snapshot is broken off or replaces rows without a key, and all values are
-            sent.
+            snapshot is broken off or replaces rows without a key, all values are sent,
+            and no other server takes over: its first change may be gone.
     """
 
     connector: Connector
@@ -53,8 +57,10 @@ class Settings:
     heartbeat_chance: float = 0.05
     repeat_chance: float = 0.05
     restarts: int = 1
+    loses: bool = False
     cuts_first: bool = False
     clock_jumps: float = 0.0
+    failovers: int = 0
     chunk: int = 20
     compacted: bool = False
 
@@ -77,8 +83,10 @@ def draw_settings(random: Random, connector: Connector | None = None) -> Setting
         heartbeat_chance=random.choice((0.0, 0.05, 0.5)),
         repeat_chance=random.choice((0.0, 0.05, 0.3)),
         restarts=random.randint(0, 3),
+        loses=happens(random, 0.3),
         cuts_first=happens(random, 0.5),
         clock_jumps=random.choice((0.0, 0.0, 0.3)),
+        failovers=random.choice((0, 0, 1, 2)),
         chunk=random.choice((1, 20, 2000)),
         compacted=happens(random, 0.3),
     )
@@ -89,5 +97,9 @@ def draw_settings(random: Random, connector: Connector | None = None) -> Setting
             interrupted=0,
             repeat_chance=0.0,
             rereads_keyless=False,
+            failovers=0,
+            loses=False,
         )
+    if settings.clock_jumps:
+        return replace(settings, loses=False)
     return settings

@@ -73,11 +73,13 @@ class Stream:
         messages: Each message once, in order.
         history: Lines of ``expected_history``; none of MariaDB.
         snapshot_seq: The last of them that only a snapshot shows.
+        begins_of_servers: Where the messages of another server begin.
     """
 
     messages: list[Message] = field(repr=False)
     history: list[Line] = field(repr=False)
     snapshot_seq: int
+    begins_of_servers: list[int] = field(repr=False)
 
 
 Images = tuple[Row | None, Row | None]
@@ -113,7 +115,14 @@ class _Reader:
         self._history = history
         self._settings = settings
         self._connector = settings.connector
-        self._log = new_log(random, settings.connector, settings.overlap)
+        # In a partition without a row that was read, nothing tells that a transaction
+        # went on behind a snapshot that replaces an interrupted one.
+        self._log = new_log(
+            random,
+            settings.connector,
+            settings.overlap,
+            waits=settings.interrupted > 0,
+        )
         self._past = new_source()
         self._headers = context_headers(settings.connector)
         self._messages: list[Message] = []
@@ -127,6 +136,9 @@ class _Reader:
         self._last: tuple[Position, int] | None = None
         self._signals = 0
         self._orders: Counter[str] = Counter()
+        self._begins_of_servers: list[int] = []
+        # Since the last snapshot.
+        self._has_streamed = False
 
     def run(self) -> Stream:
         """Return all that is written."""
@@ -137,7 +149,9 @@ class _Reader:
                 step()
             if index < len(transactions):
                 self._commit(transactions[index])
-        return Stream(self._messages, self._lines, self._snapshot_seq)
+        return Stream(
+            self._messages, self._lines, self._snapshot_seq, self._begins_of_servers
+        )
 
     def _plan(self) -> dict[int, list[Callable[[], None]]]:
         """Draw before which transactions a snapshot is taken."""
@@ -157,6 +171,7 @@ class _Reader:
         for again, number in (
             (self._snapshot_again, settings.snapshots),
             (self._chunk, settings.chunks),
+            (self._fail_over, settings.failovers),
         ):
             for _ in range(number):
                 index = random.randint(starts[-1], end)
@@ -189,6 +204,7 @@ class _Reader:
         is_at_commit: bool = False,
     ) -> None:
         """Read all rows, or only the first of them."""
+        self._has_streamed = False
         position = self._log.snapshot(is_at_commit=is_at_commit)
         fields = snapshot_fields(self._connector, position)
         self._at += self._random.randint(1, 3 * 10**6)
@@ -272,6 +288,20 @@ class _Reader:
         self._begin(begin)
 
     # ---------------------------------------------------------------------- changes
+
+    def _fail_over(self) -> None:
+        """Go on with another server, later than any clock of the one before tells.
+
+        Right behind a snapshot, nothing would tell PostgreSQL's changes from those that
+        were open while it read.
+        """
+        if self._connector == "postgresql" and not self._has_streamed:
+            return
+        self._log = self._log.of_another_server()
+        self._at += (2 * 3600 + 61) * 10**6
+        self._off = 0
+        self._last = None
+        self._begins_of_servers.append(len(self._messages))
 
     def _commit(self, transaction: Transaction) -> None:
         """Stream a transaction, and note what it did."""
@@ -396,6 +426,7 @@ class _Reader:
         topic = topic_of(connector, table.name)
         self._messages.append(Message(topic, key, value, "change", headers, again))
         self._last = position, serial
+        self._has_streamed |= table.name != SIGNALS
         if op == "d" and key is not None and self._settings.has_tombstones:
             self._messages.append(
                 Message(topic, key, None, "tombstone", headers, again)
