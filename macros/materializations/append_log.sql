@@ -1,13 +1,14 @@
 {#
     A table to which the statement's rows are appended, in one commit; those of messages
     that were in quarantine take the place that these have there. Without a message that
-    waits to be read, nothing is appended. A second commit decides on what came below the
-    cut, if anything did.
+    waits to be read, nothing is appended. More commits decide on what came below the cut,
+    if anything did, and on the changes of another server, if one began.
 #}
 {% materialization append_log, adapter='sparksession' %}
     {%- set relation = this.incorporate(type='table') -%}
+    {%- set is_rebuilt = changefold.read_positions() is none -%}
     {{ run_hooks(pre_hooks) }}
-    {%- if changefold.read_positions() is none -%}
+    {%- if is_rebuilt -%}
         {%- call statement('main') -%}
             {{ create_table_as(False, relation, compiled_code) }}
         {%- endcall -%}
@@ -23,9 +24,10 @@
             {{ compiled_code }}
         {%- endcall -%}
     {%- endif -%}
-    {%- if changefold.is_below_cut() != 'false' -%}
+    {%- if not is_rebuilt and changefold.is_below_cut() != 'false' -%}
         {%- do changefold.settle_late_changes(relation) -%}
     {%- endif -%}
+    {%- do changefold.settle_epochs(relation, is_rebuilt) -%}
     {{ run_hooks(post_hooks) }}
     {{ return({'relations': [relation]}) }}
 {% endmaterialization %}

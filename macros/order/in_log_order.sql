@@ -42,7 +42,7 @@
 
     begun as (
 
-        {{ changefold._begun('followed') }}
+        {{ changefold.begun_epochs() }}
 
     ),
 
@@ -124,68 +124,6 @@
         *,
         coalesce(lag(own) over ({{ changefold._in_turn() }}), reached.latest) as previous
     from joined
-{%- endmacro %}
-
-
-{#
-    When other servers began to write a log, as the records in Kafka have it: `begins`, an
-    array of spans (later than since, not later than up_to). Where one begins, each
-    partition shows it between two of its records; spans that overlap are one begin.
-#}
-{% macro _begun(followed) -%}
-    with
-
-    known as (
-
-        {{ changefold.begun_epochs() }}
-
-    ),
-
-    found as (
-
-        select
-            kafka_topic,
-            log_position.log as log,
-            array_sort(collect_list(struct(
-                own.recorded_at as up_to,
-                previous.recorded_at as since
-            ))) as changes
-        from {{ followed }}
-        where
-            {{ changefold._is_of_another_server() }}
-            and previous.recorded_at < own.recorded_at
-        group by kafka_topic, log_position.log
-
-    )
-
-    select
-        coalesce(found.kafka_topic, known.kafka_topic) as begun_topic,
-        coalesce(found.log, known.log) as begun_log,
-        aggregate(
-            coalesce(found.changes, array()),
-            coalesce(
-                known.begins,
-                cast(array() as array<struct<up_to: timestamp, since: timestamp>>)
-            ),
-            (begins, change) -> if(
-                exists(
-                    begins,
-                    begin -> change.since < begin.up_to and begin.since < change.up_to
-                ),
-                transform(
-                    begins,
-                    begin -> if(
-                        change.since < begin.up_to and begin.since < change.up_to,
-                        struct(least(begin.up_to, change.up_to) as up_to, begin.since as since),
-                        begin
-                    )
-                ),
-                array_append(begins, change)
-            )
-        ) as begins
-    from found
-    full outer join known
-        on found.kafka_topic = known.kafka_topic and found.log = known.log
 {%- endmacro %}
 
 
@@ -348,28 +286,25 @@
 
 
 {#
-    How far the partitions have come in each log and epoch before this run: what the model
-    `log_positions` has counted and, after a kill, later batches of the change log.
+    How far the partitions have come in each log and epoch: what the model `log_positions`
+    has counted, and later batches of the change log.
+
+    Arguments:
+        change_log: its relation; by default that of before this run.
+        is_rebuilt: whether the log was read anew in this run, so that nothing is counted.
 
     Returns:
         A `select`: kafka_topic, record_topic, kafka_partition, log, epoch, and the
-        columns of `log_progress`. None, if the log is read anew.
+        columns of `log_progress`. None, if there is no log.
 #}
-{% macro _progress_before() -%}
-    {%- set change_log = none if flags.FULL_REFRESH else changefold.built_relation('change_log') -%}
+{% macro _progress(change_log=none, is_rebuilt=false) -%}
+    {%- if not change_log and not flags.FULL_REFRESH -%}
+        {%- set change_log = changefold.built_relation('change_log') -%}
+    {%- endif -%}
     {%- if not change_log -%}
         {{ return(none) }}
     {%- endif -%}
-    {%- set counted = changefold.built_relation('log_positions') -%}
-    {%- set batches = {} -%}
-    {%- if counted -%}
-        {%- for row in adapter.query_once(
-            'select kafka_topic, max(batch_id) as batch_id from ' ~ counted ~ ' group by all',
-            changefold.snapshot_id(counted)
-        ) -%}
-            {%- do batches.update({row.kafka_topic: row.batch_id}) -%}
-        {%- endfor -%}
-    {%- endif -%}
+    {%- set counted = none if is_rebuilt else changefold.built_relation('log_positions') -%}
     {%- set selected %}
             select
                 kafka_topic,
@@ -383,7 +318,7 @@
                 {{ changefold.is_of_protocols(['debezium', 'canal_json']) }}
                 and log_position is not null
                 and not is_duplicate
-                and {{ changefold.is_of_later_batch(batches) }}
+                and {{ changefold.is_of_later_batch(changefold._counted_epochs(is_rebuilt).batches) }}
             group by all
             {%- if counted %}
             union all
@@ -413,7 +348,7 @@
         clock_ms, last_offset.
 #}
 {% macro reached_positions() -%}
-    {%- set progress = changefold._progress_before() -%}
+    {%- set progress = changefold._progress() -%}
     {%- if progress is none -%}
         select
             cast(null as string) as kafka_topic,
@@ -449,25 +384,38 @@
 
 
 {#
-    When the epochs of each log began that were there before this run, but for the first.
+    When the epochs of each log began, but for the first, as the records in Kafka have it.
+    Each partition shows it between two of its records; spans that overlap are one begin.
+
+    Arguments:
+        change_log: as for `_progress`.
+        is_rebuilt: likewise.
 
     Returns:
-        A `select`: kafka_topic, log, and begins, an array of spans: an epoch began with
-        the record up_to, or between since, the last one of the epochs before, and that.
+        A `select`: begun_topic, begun_log, and begins, an array of spans: later than since,
+        not later than up_to.
 #}
-{% macro begun_epochs() -%}
-    {%- set progress = changefold._progress_before() -%}
+{% macro begun_epochs(change_log=none, is_rebuilt=false) -%}
+    {%- set progress = changefold._progress(change_log, is_rebuilt) -%}
     {%- if progress is none -%}
         select
-            cast(null as string) as kafka_topic,
-            cast(null as string) as log,
+            cast(null as string) as begun_topic,
+            cast(null as string) as begun_log,
             cast(null as array<struct<up_to: timestamp, since: timestamp>>) as begins
         where false
     {%- else -%}
         select
-            kafka_topic,
-            log,
-            collect_list(struct(up_to, since)) as begins
+            kafka_topic as begun_topic,
+            log as begun_log,
+            aggregate(
+                array_sort(collect_list(struct(up_to, since))),
+                cast(array() as array<struct<up_to: timestamp, since: timestamp>>),
+                (begins, span) -> if(
+                    exists(begins, begin -> span.since < begin.up_to),
+                    begins,
+                    array_append(begins, span)
+                )
+            ) as begins
         from (
             select
                 kafka_topic,
@@ -475,15 +423,87 @@
                 epoch,
                 min(began.kafka_timestamp) as up_to,
                 max(max(latest.recorded_at)) over (
-                    partition by kafka_topic, log order by epoch
+                    partition by kafka_topic, record_topic, kafka_partition, log
+                    order by epoch
                     rows between unbounded preceding and 1 preceding
                 ) as since
             from ({{ progress }})
-            group by kafka_topic, log, epoch
+            group by kafka_topic, record_topic, kafka_partition, log, epoch
         )
-        where epoch > 0
+        where epoch > 0 and since < up_to
         group by kafka_topic, log
     {%- endif -%}
+{%- endmacro %}
+
+
+{#
+    Puts changes that a run has appended into the epoch that began in it: what a partition
+    recorded since then is of the new server, though its positions do not drop. The statement
+    that appended them knew of each partition alone. Only a run in which an epoch begins does
+    it; after a kill, the next one.
+
+    Arguments:
+        relation: relation of the change log.
+        is_rebuilt: whether it was read anew in this run.
+#}
+{% macro settle_epochs(relation, is_rebuilt) %}
+    {%- if changefold.is_of_protocols(['debezium']) != 'false' -%}
+        {%- set known = changefold._counted_epochs(is_rebuilt).epochs -%}
+        {%- set begun = run_query(
+            'select kafka_topic, max(epoch) as epoch from ('
+            ~ changefold._progress(relation, is_rebuilt) ~ ') where epoch > 0 group by all'
+        ).rows -%}
+        {%- for row in begun if row.epoch > known.get(row.kafka_topic, 0) -%}
+            {%- do run_query(changefold._merge_epochs(relation, is_rebuilt, row.kafka_topic)) -%}
+        {%- endfor -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{#
+    What `log_positions` has counted, by topic: batches (the last one) and epochs (the
+    highest one).
+#}
+{% macro _counted_epochs(is_rebuilt) %}
+    {%- set found = {'batches': {}, 'epochs': {}} -%}
+    {%- set counted = none if is_rebuilt else changefold.built_relation('log_positions') -%}
+    {%- if counted -%}
+        {%- for row in adapter.query_once(
+            'select kafka_topic, max(batch_id) as batch_id, max(epoch) as epoch from '
+            ~ counted ~ ' group by all',
+            changefold.snapshot_id(counted)
+        ) -%}
+            {%- do found.batches.update({row.kafka_topic: row.batch_id}) -%}
+            {%- do found.epochs.update({row.kafka_topic: row.epoch}) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {{ return(found) }}
+{% endmacro %}
+
+
+{# The `merge` statement with which `settle_epochs` does it, for a topic. #}
+{% macro _merge_epochs(relation, is_rebuilt, kafka_topic) -%}
+    {%- set place = ['kafka_topic', 'record_topic', 'kafka_partition', 'kafka_offset', 'event_index'] -%}
+merge into {{ relation }} as log
+using (
+    select
+        {{ place | join(', ') }},
+        size(filter(begins, begin -> begin.up_to <= kafka_timestamp)) as epoch
+    from {{ relation }}
+    inner join ({{ changefold.begun_epochs(relation, is_rebuilt) }})
+        on kafka_topic = begun_topic and log_position.log = begun_log
+    where
+        kafka_topic = {{ sql_text(kafka_topic) }}
+        and {{ changefold.is_of_later_batch(changefold._counted_epochs(is_rebuilt).batches) }}
+) as settled
+on
+    log.kafka_topic = {{ sql_text(kafka_topic) }}
+    {%- for column in place %}
+    and log.{{ column }} = settled.{{ column }}
+    {%- endfor %}
+    and {{ changefold.epoch_of('log.change_sequence') }} < settled.epoch
+when matched then update set
+    log.change_sequence = {{ changefold.in_epoch('log.change_sequence', 'settled.epoch') }}
 {%- endmacro %}
 
 
