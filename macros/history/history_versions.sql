@@ -171,7 +171,7 @@
 
     in_turn as (
 
-        {{ changefold.without_ends_of_before('followed', columns, keys_sql) }}
+        {{ changefold.without_ends_of_before('followed', keys_sql) }}
 
     ),
     {%- endif %}
