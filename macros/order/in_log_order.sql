@@ -450,31 +450,35 @@
     {%- if changefold.is_of_protocols(['debezium']) != 'false' -%}
         {%- set known = changefold._counted_epochs(is_rebuilt).epochs -%}
         {%- set begun = run_query(
-            'select kafka_topic, max(epoch) as epoch from ('
+            'select kafka_topic, log, max(epoch) as epoch from ('
             ~ changefold._progress(relation, is_rebuilt) ~ ') where epoch > 0 group by all'
         ).rows -%}
-        {%- for row in begun if row.epoch > known.get(row.kafka_topic, 0) -%}
-            {%- do run_query(changefold._merge_epochs(relation, is_rebuilt, row.kafka_topic)) -%}
+        {%- set topics = [] -%}
+        {%- for row in begun if row.epoch > known.get((row.kafka_topic, row.log), 0) -%}
+            {%- do topics.append(row.kafka_topic) -%}
+        {%- endfor -%}
+        {%- for topic in topics | unique -%}
+            {%- do run_query(changefold._merge_epochs(relation, is_rebuilt, topic)) -%}
         {%- endfor -%}
     {%- endif -%}
 {% endmacro %}
 
 
 {#
-    What `log_positions` has counted, by topic: batches (the last one) and epochs (the
-    highest one).
+    What `log_positions` has counted: by topic, batches (the last one); by topic and log,
+    epochs (the highest one).
 #}
 {% macro _counted_epochs(is_rebuilt) %}
     {%- set found = {'batches': {}, 'epochs': {}} -%}
     {%- set counted = none if is_rebuilt else changefold.built_relation('log_positions') -%}
     {%- if counted -%}
         {%- for row in adapter.query_once(
-            'select kafka_topic, max(batch_id) as batch_id, max(epoch) as epoch from '
+            'select kafka_topic, log, max(batch_id) as batch_id, max(epoch) as epoch from '
             ~ counted ~ ' group by all',
             changefold.snapshot_id(counted)
         ) -%}
             {%- do found.batches.update({row.kafka_topic: row.batch_id}) -%}
-            {%- do found.epochs.update({row.kafka_topic: row.epoch}) -%}
+            {%- do found.epochs.update({(row.kafka_topic, row.log): row.epoch}) -%}
         {%- endfor -%}
     {%- endif -%}
     {{ return(found) }}
