@@ -206,7 +206,7 @@
             ) -%}
         {%- endfor -%}
     {%- endif -%}
-    {{ return(conditions | join(' or ') or 'false') }}
+    {{ return('(' ~ conditions | join(' or ') ~ ')' if conditions else 'false') }}
 {%- endmacro %}
 
 

@@ -7,6 +7,7 @@ All topics go through the same builds, as a build costs many seconds.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -61,6 +62,7 @@ class Outcome:
     unmarked: list[list[tuple[int, int]]]
     added: list[tuple[int, ...]]
     added_rows: list[int]
+    late_counts: list[str]
 
 
 def unkeyed(
@@ -296,7 +298,7 @@ def look(pipeline: Pipeline, seen: Outcome) -> None:
 
 @pytest.fixture(scope="module")
 def outcome() -> Iterator[Outcome]:
-    seen = Outcome(*([] for _ in range(14)))
+    seen = Outcome(*([] for _ in range(15)))
     with scratch_project(PROJECT, "interpreted") as folder:
         pipeline = Pipeline(
             folder,
@@ -397,6 +399,8 @@ def outcome() -> Iterator[Outcome]:
                 "from verify.scd2_db__copies order by all"
             )
         ]
+        said = (folder / "logs" / "dbt.log").read_text("utf-8")
+        seen.late_counts += re.findall(r"(\d+ change\(s\) of `\w+`) came below", said)
         added = pipeline.rows("select id from verify.cur_db__added")
         seen.added_rows += [row["id"] for row in added]
         yield seen
@@ -504,3 +508,7 @@ def test_a_row_that_comes_below_the_cut_for_the_first_time_is_applied_late(
         (400, 2, 1, 0, 1),
     ]
     assert outcome.added_rows == [1]
+
+
+def test_a_build_says_how_many_changes_it_applied_late(outcome: Outcome) -> None:
+    assert outcome.late_counts == ["1 change(s) of `added`"]
