@@ -215,25 +215,6 @@
 
 
 {#
-    The sequence of a change of Debezium, in another epoch.
-
-    Arguments:
-        change_sequence: expression.
-        epoch: expression.
-
-    Returns:
-        An expression of type string.
-#}
-{% macro in_epoch(change_sequence, epoch) -%}
-    concat(
-        lpad(cast({{ epoch }} as string), 5, '0'),
-        '/',
-        substring_index({{ change_sequence }}, '/', -2)
-    )
-{%- endmacro %}
-
-
-{#
     Whether the source tells no position in its log for a change of Debezium, only a time.
 
     Arguments:

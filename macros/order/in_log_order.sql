@@ -1,5 +1,5 @@
 {#
-    Events, those of Debezium and Canal in the order of their log.
+    Puts changes of Debezium and Canal that a run has appended where they lie in their log.
 
     A connector reads one log and writes what it reads, so within a partition the order of
     first deliveries is that of the log, whatever clocks and positions say. A change
@@ -16,39 +16,114 @@
     too. Its time is never before that of the changes before it. Rows that a snapshot read have
     their own, and it moves no other; so has a time a day or more after the record's.
 
+    Most changes lie at their own position, where they were appended, so a build looks at
+    narrow columns and writes only the others; where an epoch begins it looks twice. After a
+    kill, the next build does.
+
     Arguments:
-        events: name of a relation with the columns of the staging models and is_duplicate.
+        relation: relation of the change log.
+        is_rebuilt: whether it was read anew in this run.
+#}
+{% macro settle_order(relation, is_rebuilt) %}
+    {%- if changefold.is_of_protocols(['debezium', 'canal_json']) != 'false' -%}
+        {%- set known = changefold._counted_epochs(is_rebuilt).epochs -%}
+        {%- set begun = changefold._settle_places(
+            relation, is_rebuilt, changefold.begun_epochs(none, is_rebuilt)
+        ) -%}
+        {%- for row in begun if row.epoch > known.get((row.kafka_topic, row.log), 0) -%}
+            {%- if loop.first -%}
+                {%- do changefold._settle_places(
+                    relation, is_rebuilt, changefold.begun_epochs(relation, is_rebuilt)
+                ) -%}
+            {%- endif -%}
+        {%- endfor -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{#
+    Writes the changes whose place is another than where they stand.
+
+    Arguments:
+        relation: relation of the change log.
+        is_rebuilt: whether it was read anew in this run.
+        begun: what `begun_epochs` returned.
 
     Returns:
-        A `select` with the same columns.
+        A list of rows, one per log of a topic: kafka_topic, log, epoch (the highest one).
 #}
-{% macro in_log_order(events) -%}
-    {%- if changefold.is_of_protocols(['debezium', 'canal_json']) == 'false' -%}
-    select * from {{ events }}
-    {%- else -%}
+{% macro _settle_places(relation, is_rebuilt, begun) %}
+    {%- set in_order = changefold.in_log_order(relation, is_rebuilt, begun) -%}
+    {%- set found = run_query(
+        'select kafka_topic, log, max(epoch) as epoch, count_if(is_moved) as moved'
+        ~ ' from (' ~ in_order ~ ') group by all'
+    ).rows -%}
+    {%- set place = ['record_topic', 'kafka_partition', 'kafka_offset', 'event_index'] -%}
+    {%- set topics = found | selectattr('moved') | map(attribute='kafka_topic') | unique -%}
+    {%- set batches = changefold._counted_epochs(is_rebuilt).batches -%}
+    {%- for kafka_topic in topics -%}
+        {%- call statement('settle_places') -%}
+merge into {{ relation }} as log
+using (
+    select
+        {{ place | join(', ') }},
+        settled_sequence
+    from (
+
+        {{ in_order }}
+
+    )
+    where kafka_topic = {{ sql_text(kafka_topic) }} and is_moved
+) as settled
+on
+    log.kafka_topic = {{ sql_text(kafka_topic) }}
+    and log.batch_id > {{ batches.get(kafka_topic, -1) }}
+    {%- for column in place %}
+    and log.{{ column }} = settled.{{ column }}
+    {%- endfor %}
+when matched then update set log.change_sequence = settled.settled_sequence
+        {%- endcall -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}
+
+
+{#
+    Changes that came since the last run, in the order of their log.
+
+    Arguments:
+        change_log: its relation.
+        is_rebuilt: whether it was read anew in this run.
+        begun: what `begun_epochs` returned.
+
+    Returns:
+        A `select`: the columns that tell which change it is, log, epoch, settled_sequence,
+        and is_moved, whether it stands at another one.
+#}
+{% macro in_log_order(change_log, is_rebuilt, begun) -%}
     with
 
     reached as (
 
-        {{ changefold.reached_positions() }}
-
-    ),
-
-    followed as (
-
-        {{ changefold._followed(events, 'reached') }}
+        {{ changefold.reached_positions(none, is_rebuilt) }}
 
     ),
 
     begun as (
 
-        {{ changefold.begun_epochs() }}
+        {{ begun }}
+
+    ),
+
+    followed as (
+
+        {{ changefold._followed(change_log, 'reached', 'begun', is_rebuilt) }}
 
     ),
 
     measured as (
 
-        {{ changefold._measured('followed', 'begun') }}
+        {{ changefold._measured('followed') }}
 
     ),
 
@@ -64,16 +139,12 @@
             not is_in_turn or {{ changefold._is_of_the_past() }} as is_of_the_past
         from measured
 
-    )
+    ),
 
-    select
-        * except (
-            change_sequence, own, is_in_turn, reached, epoch, highest, clock_ms, is_lower,
-            is_of_the_past
-        ),
-        if(
-            log_position is null,
-            change_sequence,
+    settled as (
+
+        select
+            *,
             {{ changefold.log_sequence(
                 'epoch',
                 'if(is_lower and not is_of_the_past, highest.position, own.position)',
@@ -82,41 +153,115 @@
                 'kafka_partition',
                 'kafka_offset',
                 "if(op = 'r' or is_of_the_past, own.ms, greatest(own.ms, clock_ms))",
-            ) }}
-        ) as change_sequence
-    from judged
-    {%- endif -%}
+            ) }} as settled_sequence
+        from judged
+
+    )
+
+    select
+        kafka_topic,
+        record_topic,
+        kafka_partition,
+        kafka_offset,
+        event_index,
+        log,
+        epoch,
+        settled_sequence,
+        settled_sequence <> change_sequence as is_moved
+    from settled
 {%- endmacro %}
 
 
 {#
-    Events with what their partition brought of the log before them (`previous`), and
-    whether they take part: nothing follows from a duplicate, nor from what came late, from
-    a file after its successor or from quarantine.
+    The sequence at which a change of Debezium or Canal is appended to the log: its own
+    position, in the epoch that its log was in after the last run.
+
+    Returns:
+        An expression of type string over the columns of the staging models. Where no place
+        in a log is known, it is the sequence of the staging model.
 #}
-{% macro _followed(events, reached) -%}
+{% macro appended_sequence() -%}
+    {%- set is_rebuilt = changefold.read_positions() is none -%}
+    {%- set epochs = [] -%}
+    {%- for of_log, epoch in changefold._counted_epochs(is_rebuilt).epochs.items() if epoch > 0 -%}
+        {%- do epochs.append(
+            'when kafka_topic = ' ~ sql_text(of_log[0]) ~ ' and log_position.log = '
+            ~ sql_text(of_log[1]) ~ ' then ' ~ epoch
+        ) -%}
+    {%- endfor -%}
+    {%- set own_ms = 'coalesce(unix_millis(committed_at), 0)' -%}
+    if(
+            log_position is null,
+            change_sequence,
+            {{ changefold.log_sequence(
+                'case ' ~ epochs | join(' ') ~ ' else 0 end' if epochs else '0',
+                'log_position.position',
+                'if(' ~ changefold.is_of_snapshot('log_position.position') ~ ', ' ~ own_ms ~ ', null)',
+                'log_position.place',
+                'kafka_partition',
+                'kafka_offset',
+                own_ms,
+            ) }}
+        )
+{%- endmacro %}
+
+
+{#
+    Changes that came since the last run, with what their partition brought of the log
+    before them (`previous`), and whether they take part: nothing follows from a duplicate,
+    nor from what came late, from a file after its successor or from quarantine. What is
+    joined has a row per partition and log: unless it is broadcast, a log is one task.
+#}
+{% macro _followed(change_log, reached, begun, is_rebuilt) -%}
     with
+
+    arrived as (
+
+        select
+            kafka_topic,
+            record_topic,
+            kafka_partition,
+            kafka_offset,
+            event_index,
+            connector,
+            op,
+            is_duplicate,
+            committed_at,
+            kafka_timestamp,
+            change_sequence,
+            log_position.log,
+            {{ changefold._place_in_log() }} as own
+        from {{ change_log }}
+        where
+            {{ changefold.is_of_protocols(['debezium', 'canal_json']) }}
+            and log_position.position is not null
+            and {{ changefold.is_of_later_batch(changefold._counted_epochs(is_rebuilt).batches) }}
+
+    ),
 
     joined as (
 
-        select
-            events.*,
-            {{ changefold._place_in_log() }} as own,
+        select /*+ broadcast({{ reached }}, {{ begun }}) */
+            arrived.*,
+            begun.begins,
             struct(
                 reached.highest as highest,
                 reached.latest as latest,
                 reached.clock_ms as clock_ms
             ) as reached,
-            log_position is not null
-            and not is_duplicate
-            and coalesce(events.kafka_offset > reached.last_offset, true) as is_in_turn
-        from {{ events }} as events
+            not is_duplicate
+            and coalesce(arrived.kafka_offset > reached.last_offset, true) as is_in_turn
+        from arrived
         left join {{ reached }} as reached
             on
-                events.kafka_topic = reached.kafka_topic
-                and events.record_topic = reached.record_topic
-                and events.kafka_partition = reached.kafka_partition
-                and events.log_position.log = reached.log
+                arrived.kafka_topic = reached.kafka_topic
+                and arrived.record_topic = reached.record_topic
+                and arrived.kafka_partition = reached.kafka_partition
+                and arrived.log = reached.log
+        left join {{ begun }} as begun
+            on
+                arrived.kafka_topic = begun.begun_topic
+                and arrived.log = begun.begun_log
 
     )
 
@@ -128,16 +273,16 @@
 
 
 {#
-    Events with their epoch, the highest position that their partition has reached in the
+    Changes with their epoch, the highest position that their partition has reached in the
     log before them (`highest`), and the highest time of a change (`clock_ms`).
 #}
-{% macro _measured(followed, begun) -%}
+{% macro _measured(followed) -%}
     with
 
     counted as (
 
         select
-            * except (previous, begun_topic, begun_log, begins),
+            * except (previous, begins),
             greatest(
                 coalesce(
                     size(filter(begins, begin -> begin.up_to <= own.recorded_at)), 0
@@ -153,7 +298,6 @@
                 )
             ) as epoch
         from {{ followed }}
-        left join {{ begun }} on kafka_topic = begun_topic and log_position.log = begun_log
 
     )
 
@@ -194,9 +338,12 @@
 {%- endmacro %}
 
 
-{# The window in which a partition brought the changes of a log. #}
+{#
+    The window in which a partition brought the changes of a log. All that is told over it
+    takes one sort, as its columns are no expressions.
+#}
 {% macro _in_turn() -%}
-    partition by kafka_topic, record_topic, kafka_partition, log_position.log, is_in_turn
+    partition by kafka_topic, record_topic, kafka_partition, log, is_in_turn
                 order by kafka_offset
 {%- endmacro %}
 
@@ -290,39 +437,17 @@
     has counted, and later batches of the change log.
 
     Arguments:
-        change_log: its relation; by default that of before this run.
+        change_log: its relation, or none.
         is_rebuilt: whether the log was read anew in this run, so that nothing is counted.
 
     Returns:
         A `select`: kafka_topic, record_topic, kafka_partition, log, epoch, and the
-        columns of `log_progress`. None, if there is no log.
+        columns of `log_progress`.
 #}
-{% macro _progress(change_log=none, is_rebuilt=false) -%}
-    {%- if not change_log and not flags.FULL_REFRESH -%}
-        {%- set change_log = changefold.built_relation('change_log') -%}
-    {%- endif -%}
-    {%- if not change_log -%}
-        {{ return(none) }}
-    {%- endif -%}
+{% macro _progress(change_log, is_rebuilt) -%}
     {%- set counted = none if is_rebuilt else changefold.built_relation('log_positions') -%}
-    {%- set selected %}
             select
-                kafka_topic,
-                record_topic,
-                kafka_partition,
-                log_position.log as log,
-                {{ changefold.epoch_of('change_sequence') }} as epoch,
-                {{ changefold.log_progress() }}
-            from {{ change_log }}
-            where
-                {{ changefold.is_of_protocols(['debezium', 'canal_json']) }}
-                and log_position is not null
-                and not is_duplicate
-                and {{ changefold.is_of_later_batch(changefold._counted_epochs(is_rebuilt).batches) }}
-            group by all
-            {%- if counted %}
-            union all
-            select
+                {%- if counted %}
                 kafka_topic,
                 record_topic,
                 kafka_partition,
@@ -334,40 +459,66 @@
                 last_offset,
                 began
             from {{ counted }}
+                {%- else %}
+                {%- for name, type in changefold.log_positions_columns().items() %}
+                cast(null as {{ type }}) as {{ name }}{{ ',' if not loop.last }}
+                {%- endfor %}
+            where false
+                {%- endif %}
+            {%- if change_log %}
+            union all
+            select
+                kafka_topic,
+                record_topic,
+                kafka_partition,
+                log_position.log as log,
+                {{ changefold.epoch_of('change_sequence') }} as epoch,
+                {{ changefold.log_progress() }}
+            from {{ change_log }}
+            where
+                {{ changefold.is_of_protocols(['debezium', 'canal_json']) }}
+                and log_position.position is not null
+                and not is_duplicate
+                and {{ changefold.is_of_later_batch(changefold._counted_epochs(is_rebuilt).batches) }}
+            group by all
             {%- endif %}
-    {%- endset -%}
-    {{ return(selected) }}
 {%- endmacro %}
 
 
 {#
-    How far the partitions have come in each log before this run.
+    The columns of the model `log_positions`, without what it has counted.
+
+    Returns:
+        A mapping name -> type.
+#}
+{% macro log_positions_columns() %}
+    {{ return({
+        'kafka_topic': 'string',
+        'record_topic': 'string',
+        'kafka_partition': 'int',
+        'log': 'string',
+        'epoch': 'int',
+        'highest': 'struct<epoch: int, position: string, place: string, ms: bigint>',
+        'latest': 'struct<position: string, place: string, server: string, ms: bigint, recorded_at: timestamp>',
+        'clock_ms': 'bigint',
+        'last_offset': 'bigint',
+        'began': 'struct<kafka_timestamp: timestamp, kafka_offset: bigint, position: string, batch_id: bigint>',
+    }) }}
+{% endmacro %}
+
+
+{#
+    How far the partitions have come in each log.
+
+    Arguments:
+        change_log: as for `_progress`.
+        is_rebuilt: likewise.
 
     Returns:
         A `select`: kafka_topic, record_topic, kafka_partition, log, highest, latest,
         clock_ms, last_offset.
 #}
-{% macro reached_positions() -%}
-    {%- set progress = changefold._progress() -%}
-    {%- if progress is none -%}
-        select
-            cast(null as string) as kafka_topic,
-            cast(null as string) as record_topic,
-            cast(null as int) as kafka_partition,
-            cast(null as string) as log,
-            cast(
-                null as struct<epoch: int, position: string, place: string, ms: bigint>
-            ) as highest,
-            cast(
-                null as struct<
-                    position: string, place: string, server: string, ms: bigint,
-                    recorded_at: timestamp
-                >
-            ) as latest,
-            cast(null as bigint) as clock_ms,
-            cast(null as bigint) as last_offset
-        where false
-    {%- else -%}
+{% macro reached_positions(change_log, is_rebuilt) -%}
         select
             kafka_topic,
             record_topic,
@@ -377,9 +528,8 @@
             max_by(latest, last_offset) as latest,
             max(clock_ms) as clock_ms,
             max(last_offset) as last_offset
-        from ({{ progress }})
+        from ({{ changefold._progress(change_log, is_rebuilt) }})
         group by kafka_topic, record_topic, kafka_partition, log
-    {%- endif -%}
 {%- endmacro %}
 
 
@@ -395,15 +545,7 @@
         A `select`: begun_topic, begun_log, and begins, an array of spans: later than since,
         not later than up_to.
 #}
-{% macro begun_epochs(change_log=none, is_rebuilt=false) -%}
-    {%- set progress = changefold._progress(change_log, is_rebuilt) -%}
-    {%- if progress is none -%}
-        select
-            cast(null as string) as begun_topic,
-            cast(null as string) as begun_log,
-            cast(null as array<struct<up_to: timestamp, since: timestamp>>) as begins
-        where false
-    {%- else -%}
+{% macro begun_epochs(change_log, is_rebuilt) -%}
         select
             kafka_topic as begun_topic,
             log as begun_log,
@@ -427,41 +569,12 @@
                     order by epoch
                     rows between unbounded preceding and 1 preceding
                 ) as since
-            from ({{ progress }})
+            from ({{ changefold._progress(change_log, is_rebuilt) }})
             group by kafka_topic, record_topic, kafka_partition, log, epoch
         )
         where epoch > 0 and since < up_to
         group by kafka_topic, log
-    {%- endif -%}
 {%- endmacro %}
-
-
-{#
-    Puts changes that a run has appended into the epoch that began in it: what a partition
-    recorded since then is of the new server, though its positions do not drop. The statement
-    that appended them knew of each partition alone. Only a run in which an epoch begins does
-    it; after a kill, the next one.
-
-    Arguments:
-        relation: relation of the change log.
-        is_rebuilt: whether it was read anew in this run.
-#}
-{% macro settle_epochs(relation, is_rebuilt) %}
-    {%- if changefold.is_of_protocols(['debezium']) != 'false' -%}
-        {%- set known = changefold._counted_epochs(is_rebuilt).epochs -%}
-        {%- set begun = run_query(
-            'select kafka_topic, log, max(epoch) as epoch from ('
-            ~ changefold._progress(relation, is_rebuilt) ~ ') where epoch > 0 group by all'
-        ).rows -%}
-        {%- set topics = [] -%}
-        {%- for row in begun if row.epoch > known.get((row.kafka_topic, row.log), 0) -%}
-            {%- do topics.append(row.kafka_topic) -%}
-        {%- endfor -%}
-        {%- for topic in topics | unique -%}
-            {%- do run_query(changefold._merge_epochs(relation, is_rebuilt, topic)) -%}
-        {%- endfor -%}
-    {%- endif -%}
-{% endmacro %}
 
 
 {#
@@ -483,32 +596,6 @@
     {%- endif -%}
     {{ return(found) }}
 {% endmacro %}
-
-
-{# The `merge` statement with which `settle_epochs` does it, for a topic. #}
-{% macro _merge_epochs(relation, is_rebuilt, kafka_topic) -%}
-    {%- set place = ['kafka_topic', 'record_topic', 'kafka_partition', 'kafka_offset', 'event_index'] -%}
-merge into {{ relation }} as log
-using (
-    select
-        {{ place | join(', ') }},
-        size(filter(begins, begin -> begin.up_to <= kafka_timestamp)) as epoch
-    from {{ relation }}
-    inner join ({{ changefold.begun_epochs(relation, is_rebuilt) }})
-        on kafka_topic = begun_topic and log_position.log = begun_log
-    where
-        kafka_topic = {{ sql_text(kafka_topic) }}
-        and {{ changefold.is_of_later_batch(changefold._counted_epochs(is_rebuilt).batches) }}
-) as settled
-on
-    log.kafka_topic = {{ sql_text(kafka_topic) }}
-    {%- for column in place %}
-    and log.{{ column }} = settled.{{ column }}
-    {%- endfor %}
-    and {{ changefold.epoch_of('log.change_sequence') }} < settled.epoch
-when matched then update set
-    log.change_sequence = {{ changefold.in_epoch('log.change_sequence', 'settled.epoch') }}
-{%- endmacro %}
 
 
 {#
@@ -534,11 +621,14 @@ when matched then update set
         false as counts_again
     from {{ events }}
     {%- else -%}
+    {%- set is_rebuilt = changefold.read_positions() is none -%}
     with
 
     reached as (
 
-        {{ changefold.reached_positions() }}
+        {{ changefold.reached_positions(
+            none if is_rebuilt else changefold.built_relation('change_log'), is_rebuilt
+        ) }}
 
     )
 

@@ -98,12 +98,6 @@ first_deliveries as (
 
 ),
 
-in_order as (
-
-    {{ in_log_order('first_deliveries') }}
-
-),
-
 logged as (
 
     select
@@ -129,7 +123,7 @@ logged as (
         ---------- time
         commit_ts,
         watermark_ts,
-        change_sequence,
+        {{ appended_sequence() }} as change_sequence,
         log_position,
         committed_at,
         emitted_at,
@@ -156,7 +150,7 @@ logged as (
         if(event_kind = 'invalid', '{{ adapter.release() }}', null) as parser_version,
         if(event_kind = 'invalid', current_timestamp(), null) as quarantined_at,
         0 as replays
-    from in_order
+    from first_deliveries
 
 )
 

@@ -6,20 +6,9 @@ with
 
 previous as (
 
-    {{ previous_rows({
-        'kafka_topic': 'string',
-        'record_topic': 'string',
-        'kafka_partition': 'int',
-        'log': 'string',
-        'epoch': 'int',
-        'highest': 'struct<epoch: int, position: string, place: string, ms: bigint>',
-        'latest': 'struct<position: string, place: string, server: string, ms: bigint, recorded_at: timestamp>',
-        'clock_ms': 'bigint',
-        'last_offset': 'bigint',
-        'began': 'struct<kafka_timestamp: timestamp, kafka_offset: bigint, position: string, batch_id: bigint>',
-        'batch_id': 'bigint',
-        'cut_sequence': 'string',
-    }) }}
+    {{ previous_rows(dict(
+        log_positions_columns(), batch_id='bigint', cut_sequence='string'
+    )) }}
 
 ),
 
