@@ -75,6 +75,16 @@ def test_it_is_renewed_while_it_is_held(spark: SparkSession, table: str) -> None
     second.release()
 
 
+def test_one_that_waits_writes_nothing(spark: SparkSession, table: str) -> None:
+    # A renewal that loses against a write is none: the holder would lose its lease.
+    first, second = BuildLease(), BuildLease()
+    assert first.take(spark, table, 0, 600) == ""
+    versions = spark.table(f"{table}.snapshots").count()
+    assert second.take(spark, table, 5, 600).startswith("process ")
+    assert spark.table(f"{table}.snapshots").count() == versions
+    first.release()
+
+
 def test_that_of_a_killed_build_runs_out(spark: SparkSession, table: str) -> None:
     spark.sql(
         f"insert into {table} values ('0', 'process 1 on it',"

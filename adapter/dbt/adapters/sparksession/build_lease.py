@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from dbt.adapters.sparksession.build_lock import this_process
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Row, SparkSession
 
 __all__ = ["BuildLease"]
 
@@ -75,9 +75,14 @@ class BuildLease:
                 seconds=seconds,
             )
             deadline = time.monotonic() + wait_seconds
+            failure = ""
             while True:
-                failure = _try(spark, take)
-                row = spark.table(table).select("token", "holder").first()
+                row = _held(spark, table)
+                # Who only waits does not write: each write is one that a renewal of
+                # the holder may lose against, and its lease with it.
+                if row is None or row.is_over:
+                    failure = _try(spark, take)
+                    row = _held(spark, table)
                 if row is not None and row.token == token:
                     self._renewal = _Renewal(spark, table, token, seconds)
                     return ""
@@ -131,6 +136,15 @@ class _Renewal:
         self._is_over.set()
         self._thread.join()
         _try(self._spark, self._moved_to("timestamp'1970-01-01'"))
+
+
+def _held(spark: SparkSession, table: str) -> Row | None:
+    """Return token, holder and is_over of the lease, if anybody ever took it."""
+    return (
+        spark.table(table)
+        .selectExpr("token", "holder", "expires_at < current_timestamp() as is_over")
+        .first()
+    )
 
 
 def _try(spark: SparkSession, statement: str) -> str:
