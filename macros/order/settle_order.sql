@@ -26,7 +26,7 @@
 #}
 {% macro settle_order(relation, is_rebuilt) %}
     {%- if changefold.is_of_protocols(['debezium', 'canal_json']) != 'false' -%}
-        {%- set known = changefold._counted_epochs(is_rebuilt).epochs -%}
+        {%- set known = changefold.counted_epochs(is_rebuilt).epochs -%}
         {%- set begun = changefold._settle_places(
             relation, is_rebuilt, changefold.begun_epochs(none, is_rebuilt)
         ) -%}
@@ -60,7 +60,7 @@
     ).rows -%}
     {%- set place = ['record_topic', 'kafka_partition', 'kafka_offset', 'event_index'] -%}
     {%- set topics = found | selectattr('moved') | map(attribute='kafka_topic') | unique -%}
-    {%- set batches = changefold._counted_epochs(is_rebuilt).batches -%}
+    {%- set batches = changefold.counted_epochs(is_rebuilt).batches -%}
     {%- for kafka_topic in topics -%}
         {%- call statement('settle_places') -%}
 merge into {{ relation }} as log
@@ -127,20 +127,6 @@ when matched then update set log.change_sequence = settled.settled_sequence
 
     ),
 
-    judged as (
-
-        select
-            *,
-            coalesce(
-                highest.epoch = epoch
-                and struct(own.position, own.place) < struct(highest.position, highest.place),
-                false
-            ) as is_lower,
-            not is_in_turn or {{ changefold._is_of_the_past() }} as is_of_the_past
-        from measured
-
-    ),
-
     settled as (
 
         select
@@ -154,7 +140,7 @@ when matched then update set log.change_sequence = settled.settled_sequence
                 'kafka_offset',
                 "if(op = 'r' or is_of_the_past, own.ms, greatest(own.ms, clock_ms))",
             ) }} as settled_sequence
-        from judged
+        from measured
 
     )
 
@@ -183,7 +169,7 @@ when matched then update set log.change_sequence = settled.settled_sequence
 {% macro appended_sequence() -%}
     {%- set is_rebuilt = changefold.read_positions() is none -%}
     {%- set epochs = [] -%}
-    {%- for of_log, epoch in changefold._counted_epochs(is_rebuilt).epochs.items() if epoch > 0 -%}
+    {%- for of_log, epoch in changefold.counted_epochs(is_rebuilt).epochs.items() if epoch > 0 -%}
         {%- do epochs.append(
             'when kafka_topic = ' ~ sql_text(of_log[0]) ~ ' and log_position.log = '
             ~ sql_text(of_log[1]) ~ ' then ' ~ epoch
@@ -230,12 +216,12 @@ when matched then update set log.change_sequence = settled.settled_sequence
             kafka_timestamp,
             change_sequence,
             log_position.log,
-            {{ changefold._place_in_log() }} as own
+            {{ changefold.place_in_log() }} as own
         from {{ change_log }}
         where
             {{ changefold.is_of_protocols(['debezium', 'canal_json']) }}
             and log_position.position is not null
-            and {{ changefold.is_of_later_batch(changefold._counted_epochs(is_rebuilt).batches) }}
+            and {{ changefold.is_of_later_batch(changefold.counted_epochs(is_rebuilt).batches) }}
 
     ),
 
@@ -274,7 +260,8 @@ when matched then update set log.change_sequence = settled.settled_sequence
 
 {#
     Changes with their epoch, the highest position that their partition has reached in the
-    log before them (`highest`), and the highest time of a change (`clock_ms`).
+    log before them (`highest`), and the highest time of a change (`clock_ms`); and whether
+    they lie below it (`is_lower`), or in a past that the topic never had.
 #}
 {% macro _measured(followed) -%}
     with
@@ -299,21 +286,35 @@ when matched then update set log.change_sequence = settled.settled_sequence
             ) as epoch
         from {{ followed }}
 
+    ),
+
+    measured as (
+
+        select
+            *,
+            greatest(
+                max(struct(epoch, own.position, own.place, own.ms)) over (
+                    {{ changefold._in_turn() }} rows between unbounded preceding and 1 preceding
+                ),
+                reached.highest
+            ) as highest,
+            greatest(
+                max({{ changefold.clock_ms() }}) over ({{ changefold._in_turn() }}),
+                reached.clock_ms
+            ) as clock_ms
+        from counted
+
     )
 
     select
         *,
-        greatest(
-            max(struct(epoch, own.position, own.place, own.ms)) over (
-                {{ changefold._in_turn() }} rows between unbounded preceding and 1 preceding
-            ),
-            reached.highest
-        ) as highest,
-        greatest(
-            max({{ changefold._clock_ms() }}) over ({{ changefold._in_turn() }}),
-            reached.clock_ms
-        ) as clock_ms
-    from counted
+        coalesce(
+            highest.epoch = epoch
+            and struct(own.position, own.place) < struct(highest.position, highest.place),
+            false
+        ) as is_lower,
+        not is_in_turn or {{ changefold._is_of_the_past() }} as is_of_the_past
+    from measured
 {%- endmacro %}
 
 
@@ -385,7 +386,7 @@ when matched then update set log.change_sequence = settled.settled_sequence
 
 
 {# Where a change of Debezium lies, who wrote it and when, and when it was recorded. #}
-{% macro _place_in_log() -%}
+{% macro place_in_log() -%}
     struct(
                 log_position.position as position,
                 log_position.place as place,
@@ -397,264 +398,11 @@ when matched then update set log.change_sequence = settled.settled_sequence
 
 
 {# The time of a change, if it can be one: no snapshot's, nor far ahead of the record's. #}
-{% macro _clock_ms() -%}
+{% macro clock_ms() -%}
     if(
                 op = 'r'
                 or committed_at > kafka_timestamp + interval 1 day,
                 null,
                 unix_millis(committed_at)
             )
-{%- endmacro %}
-
-
-{#
-    How far a partition has come in a log.
-
-    Returns:
-        Aggregates over rows of the change log that have a place in a log and are no
-        duplicates: highest, latest, clock_ms, last_offset, and the record that was the
-        first (began).
-#}
-{% macro log_progress() -%}
-        max(struct(
-            {{ changefold.epoch_of('change_sequence') }} as epoch,
-            log_position.position as position,
-            log_position.place as place,
-            coalesce(unix_millis(committed_at), 0) as ms
-        )) as highest,
-        max_by({{ changefold._place_in_log() }}, kafka_offset) as latest,
-        max({{ changefold._clock_ms() }}) as clock_ms,
-        max(kafka_offset) as last_offset,
-        min_by(
-            struct(kafka_timestamp, kafka_offset, log_position.position, batch_id),
-            kafka_offset
-        ) as began
-{%- endmacro %}
-
-
-{#
-    How far the partitions have come in each log and epoch: what the model `log_positions`
-    has counted, and later batches of the change log.
-
-    Arguments:
-        change_log: its relation, or none.
-        is_rebuilt: whether the log was read anew in this run, so that nothing is counted.
-
-    Returns:
-        A `select`: kafka_topic, record_topic, kafka_partition, log, epoch, and the
-        columns of `log_progress`.
-#}
-{% macro _progress(change_log, is_rebuilt) -%}
-    {%- set counted = none if is_rebuilt else changefold.built_relation('log_positions') -%}
-            select
-                {%- if counted %}
-                kafka_topic,
-                record_topic,
-                kafka_partition,
-                log,
-                epoch,
-                highest,
-                latest,
-                clock_ms,
-                last_offset,
-                began
-            from {{ counted }}
-                {%- else %}
-                {%- for name, type in changefold.log_positions_columns().items() %}
-                cast(null as {{ type }}) as {{ name }}{{ ',' if not loop.last }}
-                {%- endfor %}
-            where false
-                {%- endif %}
-            {%- if change_log %}
-            union all
-            select
-                kafka_topic,
-                record_topic,
-                kafka_partition,
-                log_position.log as log,
-                {{ changefold.epoch_of('change_sequence') }} as epoch,
-                {{ changefold.log_progress() }}
-            from {{ change_log }}
-            where
-                {{ changefold.is_of_protocols(['debezium', 'canal_json']) }}
-                and log_position.position is not null
-                and not is_duplicate
-                and {{ changefold.is_of_later_batch(changefold._counted_epochs(is_rebuilt).batches) }}
-            group by all
-            {%- endif %}
-{%- endmacro %}
-
-
-{#
-    The columns of the model `log_positions`, without what it has counted.
-
-    Returns:
-        A mapping name -> type.
-#}
-{% macro log_positions_columns() %}
-    {{ return({
-        'kafka_topic': 'string',
-        'record_topic': 'string',
-        'kafka_partition': 'int',
-        'log': 'string',
-        'epoch': 'int',
-        'highest': 'struct<epoch: int, position: string, place: string, ms: bigint>',
-        'latest': 'struct<position: string, place: string, server: string, ms: bigint, recorded_at: timestamp>',
-        'clock_ms': 'bigint',
-        'last_offset': 'bigint',
-        'began': 'struct<kafka_timestamp: timestamp, kafka_offset: bigint, position: string, batch_id: bigint>',
-    }) }}
-{% endmacro %}
-
-
-{#
-    How far the partitions have come in each log.
-
-    Arguments:
-        change_log: as for `_progress`.
-        is_rebuilt: likewise.
-
-    Returns:
-        A `select`: kafka_topic, record_topic, kafka_partition, log, highest, latest,
-        clock_ms, last_offset.
-#}
-{% macro reached_positions(change_log, is_rebuilt) -%}
-        select
-            kafka_topic,
-            record_topic,
-            kafka_partition,
-            log,
-            max(highest) as highest,
-            max_by(latest, last_offset) as latest,
-            max(clock_ms) as clock_ms,
-            max(last_offset) as last_offset
-        from ({{ changefold._progress(change_log, is_rebuilt) }})
-        group by kafka_topic, record_topic, kafka_partition, log
-{%- endmacro %}
-
-
-{#
-    When the epochs of each log began, but for the first, as the records in Kafka have it.
-    Each partition shows it between two of its records; spans that overlap are one begin.
-
-    Arguments:
-        change_log: as for `_progress`.
-        is_rebuilt: likewise.
-
-    Returns:
-        A `select`: begun_topic, begun_log, and begins, an array of spans: later than since,
-        not later than up_to.
-#}
-{% macro begun_epochs(change_log, is_rebuilt) -%}
-        select
-            kafka_topic as begun_topic,
-            log as begun_log,
-            aggregate(
-                array_sort(collect_list(struct(up_to, since))),
-                cast(array() as array<struct<up_to: timestamp, since: timestamp>>),
-                (begins, span) -> if(
-                    exists(begins, begin -> span.since < begin.up_to),
-                    begins,
-                    array_append(begins, span)
-                )
-            ) as begins
-        from (
-            select
-                kafka_topic,
-                log,
-                epoch,
-                min(began.kafka_timestamp) as up_to,
-                max(max(latest.recorded_at)) over (
-                    partition by kafka_topic, record_topic, kafka_partition, log
-                    order by epoch
-                    rows between unbounded preceding and 1 preceding
-                ) as since
-            from ({{ changefold._progress(change_log, is_rebuilt) }})
-            group by kafka_topic, record_topic, kafka_partition, log, epoch
-        )
-        where epoch > 0 and since < up_to
-        group by kafka_topic, log
-{%- endmacro %}
-
-
-{#
-    What `log_positions` has counted: by topic, batches (the last one); by topic and log,
-    epochs (the highest one).
-#}
-{% macro _counted_epochs(is_rebuilt) %}
-    {%- set found = {'batches': {}, 'epochs': {}} -%}
-    {%- set counted = none if is_rebuilt else changefold.built_relation('log_positions') -%}
-    {%- if counted -%}
-        {%- for row in adapter.query_once(
-            'select kafka_topic, log, max(batch_id) as batch_id, max(epoch) as epoch from '
-            ~ counted ~ ' group by all',
-            changefold.snapshot_id(counted)
-        ) -%}
-            {%- do found.batches.update({row.kafka_topic: row.batch_id}) -%}
-            {%- do found.epochs.update({(row.kafka_topic, row.log): row.epoch}) -%}
-        {%- endfor -%}
-    {%- endif -%}
-    {{ return(found) }}
-{% endmacro %}
-
-
-{#
-    Events with `counts_again`: whether an event that equals an earlier one is another
-    change.
-
-    Canal tells of no change where it lies in the log, and of its time only the second in
-    which its statement began: equal rows may be as many changes. When it sends its log
-    again, times go back: what equals an earlier event then is that one. Not so without a
-    key, where a long statement may have written equal rows.
-
-    Arguments:
-        events: name of a relation with the columns of the staging models.
-
-    Returns:
-        A `select`: those columns and counts_again.
-#}
-{% macro known_again(events) -%}
-    {%- set is_of_canal = changefold.is_of_protocols(['canal_json']) -%}
-    {%- if is_of_canal == 'false' -%}
-    select
-        *,
-        false as counts_again
-    from {{ events }}
-    {%- else -%}
-    {%- set is_rebuilt = changefold.read_positions() is none -%}
-    with
-
-    reached as (
-
-        {{ changefold.reached_positions(
-            none if is_rebuilt else changefold.built_relation('change_log'), is_rebuilt
-        ) }}
-
-    )
-
-    select
-        events.*,
-        events.{{ is_of_canal }}
-        and (events.event_kind = 'row' or events.event_type = 'TRUNCATE')
-        and coalesce(
-            events.event_kind = 'row' and events.primary_key is null
-            or unix_millis(events.committed_at) >= greatest(
-                max({{ changefold._clock_ms() }}) over (
-                    partition by
-                        events.kafka_topic, events.record_topic, events.kafka_partition
-                    order by events.kafka_offset
-                    range between unbounded preceding and 1 preceding
-                ),
-                reached.clock_ms
-            ),
-            true
-        ) as counts_again
-    from {{ events }} as events
-    left join reached
-        on
-            events.kafka_topic = reached.kafka_topic
-            and events.record_topic = reached.record_topic
-            and events.kafka_partition = reached.kafka_partition
-            and reached.log = 'canal'
-    {%- endif -%}
 {%- endmacro %}
