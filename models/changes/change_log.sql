@@ -70,6 +70,8 @@ gathered as (
 ),
 
 -- At-least-once: the first delivery counts, the others stay as marked, empty rows.
+-- Which is the first is told by the offset; of rows without a key, which lie in any
+-- partition, by the time of the record in Kafka.
 -- Equal events have one place in the log's order, so one sort does for both. What came
 -- below the cut is compared with the log afterwards (settle_late_changes).
 numbered as (
@@ -80,6 +82,7 @@ numbered as (
             partition by log_order, identity
             order by
                 is_known desc,
+                if(primary_key is null, kafka_timestamp, null) asc,
                 change_sequence asc,
                 record_topic asc,
                 kafka_partition asc,
