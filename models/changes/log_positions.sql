@@ -1,5 +1,5 @@
 {{ config(reads={'change_log': {
-    'event_kind': [] if is_of_protocols(['debezium', 'canal_json']) == 'false' else ['row', 'ddl', 'schema_change'],
+    'event_kind': [] if is_of_protocols(['debezium', 'canal_json']) == 'false' else ['row', 'ddl'],
 }}) }}
 
 with

@@ -85,7 +85,13 @@ events as (
             'message',
             "concat_ws('/', record_topic, kafka_partition, kafka_offset)",
         ) }} as source_position,
-        {{ debezium_log_position('message') }} as log_position,
+        -- Of what is known again when it is sent again: any other message, sent again,
+        -- would look like one of another server.
+        if(
+            event_kind in ('row', 'ddl'),
+            {{ debezium_log_position('message') }},
+            null
+        ) as log_position,
 
         ---------- what could not be read
         message.error.class as error_class,

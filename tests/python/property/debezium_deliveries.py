@@ -7,7 +7,7 @@ reach the reader of its topics: at least once, and the partitions at any speed.
 import json
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -15,13 +15,15 @@ from typing import Any, Final, Literal, NamedTuple
 from zlib import crc32
 
 from debezium_histories import History, draw_history
-from debezium_messages import Message
+from debezium_messages import PREFIX, Message
 from debezium_settings import Settings, draw_settings
 from debezium_stream import Stream, read_stream
-from histories import FIRST_MILLISECOND, Line, happens
+from histories import DATABASE, FIRST_MILLISECOND, Line, happens
 from hypothesis import strategies as st
 
 PARTITIONS: Final = 3
+
+_Sent = list[tuple[int, Message]]
 
 
 class Record(NamedTuple):
@@ -93,21 +95,34 @@ def draw_delivery(
         without = {"default", "truncate"}
     elif not settings.has_schemas:
         without = {"default"}
-    history = draw_history(
-        random,
-        settings.connector,
-        histories,
-        transactions,
-        without=without,
-    )
-    return deliver(random, history, settings)
+    drawn = [
+        draw_history(
+            random, settings.connector, histories, transactions, without=without
+        )
+        for _ in range(2 if settings.is_routed else 1)
+    ]
+    return deliver(random, settings, *drawn)
 
 
-def deliver(random: Random, history: History, settings: Settings) -> Delivery:
-    """Draw how what happened in a source reaches the reader of its topics."""
+def deliver(
+    random: Random, settings: Settings, history: History, other: History | None = None
+) -> Delivery:
+    """Draw how what happened in a source reaches the reader of its topics.
+
+    Args:
+        random: Makes the choices.
+        settings: How the connector is set up.
+        history: What happened.
+        other: What happened in another database, of which the topics have the tables, too.
+    """
     stream = read_stream(random, history, settings)
     queues: dict[tuple[str, int], list[Record]] = {}
     sent = _Producer(random, settings, stream).run()
+    final = history.final()
+    if other is not None:
+        others = _Producer(random, settings, read_stream(random, other, settings)).run()
+        sent = list(_interleaved(random, sent, others))
+        final += [{**line, "database": _SHARD} for line in other.final()]
     for number, (partition, message) in enumerate(sent):
         queue = queues.setdefault((message.topic, partition), [])
         timestamp = FIRST_MILLISECOND + number
@@ -122,9 +137,49 @@ def deliver(random: Random, history: History, settings: Settings) -> Delivery:
         number = min(len(unread), random.randint(1, settings.chunk))
         records += [unread.popleft() for _ in range(number)]
         waiting = [unread for unread in waiting if unread]
-    return Delivery(
-        settings, records, history.final(), stream.history, stream.snapshot_seq
-    )
+    return Delivery(settings, records, final, stream.history, stream.snapshot_seq)
+
+
+_SHARD: Final = f"{DATABASE}_2"
+
+
+def _interleaved(
+    random: Random, sent: _Sent, others: _Sent
+) -> Iterator[tuple[int, Message]]:
+    """Yield what two connectors send into the same topics, each in its order."""
+    waiting = [
+        deque(sent),
+        deque((partition, _of_shard(message)) for partition, message in others),
+    ]
+    while waiting:
+        unread = random.choice(waiting)
+        for _ in range(min(len(unread), random.randint(1, 20))):
+            yield unread.popleft()
+        waiting = [unread for unread in waiting if unread]
+
+
+def _of_shard(message: Message) -> Message:
+    """Return a message as of the other database, with the schemas and topic of the first.
+
+    Each database has a connector; one of SQL Server reads both.
+    """
+    if message.value is None:
+        return message
+    payload = message.value.payload
+    named: Line = {}
+    if payload.get("source"):
+        source = payload["source"]
+        is_read_by_one = source["connector"] == "sqlserver"
+        name = PREFIX if is_read_by_one else f"{PREFIX}_2"
+        named["source"] = {**source, "name": name, "db": _SHARD}
+    if "databaseName" in payload:
+        named["databaseName"] = _SHARD
+        named["tableChanges"] = [
+            {**change, "id": change["id"].replace(f'"{DATABASE}"', f'"{_SHARD}"')}
+            for change in payload["tableChanges"]
+        ]
+    value = message.value._replace(payload={**payload, **named})
+    return replace(message, value=value)
 
 
 def _compacted(random: Random, queue: Sequence[Record]) -> Iterator[Record]:
@@ -273,8 +328,9 @@ def write_corpus(folder: Path, delivery: Delivery) -> str:
 
     Of messages without schemas there is a second file that has them, the same
     otherwise: it tells the types that have to be declared. Where the source is read by
-    several snapshots, which of its states they saw is not in its history, and compacted
-    topics do not have all of them: only the last rows are written then.
+    several snapshots, which of its states they saw is not in its history, compacted topics
+    do not have all of them, and that of two databases is not put together: only the last
+    rows are written then.
 
     Returns:
         The file with the messages to read, without its ending.
@@ -289,7 +345,12 @@ def write_corpus(folder: Path, delivery: Delivery) -> str:
     }
     settings = delivery.settings
     is_read_once = settings.interrupted == settings.snapshots == settings.failovers == 0
-    has_all = is_read_once and not settings.compacted and not settings.loses
+    has_all = (
+        is_read_once
+        and not settings.compacted
+        and not settings.loses
+        and not settings.is_routed
+    )
     if settings.connector != "mariadb" and has_all:
         files["expected_history"] = delivery.history
     for file, lines in files.items():

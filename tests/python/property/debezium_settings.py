@@ -41,6 +41,9 @@ class Settings:
         compacted: Whether Kafka compacts the topics. Then no old message comes alone, no
             snapshot is broken off or replaces rows without a key, all values are sent,
             and no other server takes over: its first change may be gone.
+        is_routed: Whether the topics have the tables of two databases, as a router over
+            shards makes them: each partition has two logs. Not where Kafka compacts them,
+            as keys of the two are equal.
     """
 
     connector: Connector
@@ -63,6 +66,7 @@ class Settings:
     failovers: int = 0
     chunk: int = 20
     compacted: bool = False
+    is_routed: bool = False
 
 
 def draw_settings(random: Random, connector: Connector | None = None) -> Settings:

@@ -22,7 +22,7 @@ from debezium_histories import CONNECTORS, Connector
 from debezium_settings import draw_settings as draw_connector_settings
 from deliveries import deliver, draw_settings, events_of, write_corpus
 from filters import declare_filter, draw_filter, received
-from histories import draw_source, seeded
+from histories import draw_source, happens, seeded
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as hypothesis_seed
 from hypothesis import strategies as st
@@ -106,9 +106,10 @@ def test_tables_equal_the_source_of_a_connector(
     tmp_path: Path, connector: Connector
 ) -> None:
     random = seeded(f"{SEED}/{connector}")
-    delivery = draw_delivery(
-        random, draw_connector_settings(random, connector), OF_A_CONNECTOR
-    )
+    drawn = draw_connector_settings(random, connector)
+    routed = replace(drawn, is_routed=not drawn.compacted and happens(random, 0.5))
+    of_each = OF_A_CONNECTOR // 2 if routed.is_routed else OF_A_CONNECTOR
+    delivery = draw_delivery(random, routed, of_each)
     runs = random.randint(1, 3)
     variant = write_connector_corpus(tmp_path, delivery)
 
