@@ -68,6 +68,9 @@ class Settings:
         bootstrap_chance: Of Simple: of a BOOTSTRAP of its table around a row.
         unsent_create: Of Simple: which CREATE TABLE a filter ignores, counted from the
             last; 0: none. A row of that table may be described by no message.
+        switches: Of Canal-JSON: whether the TiDB extension is switched on on the way. What
+            was committed before has the millisecond of its commit, so no two commits may
+            share one, nor is there a watermark.
     """
 
     protocol: ProtocolName = "canal_json_tidb"
@@ -81,6 +84,7 @@ class Settings:
     descriptions: Descriptions = "all"
     bootstrap_chance: float = 0.0
     unsent_create: int = 0
+    switches: bool = False
 
     @property
     def messages(self) -> Messages:
@@ -192,7 +196,14 @@ def deliver(random: Random, source: Source, settings: Settings) -> Delivery:
     """Draw how the commits of a source reach the reader of a topic."""
     messages = list(_messages(random, source, settings))
     end = source.commits[-1].commit_ts
-    sent = _Producer(random, settings, messages, end).run()
+    switched_at = 0
+    if settings.switches:
+        switched_at = random.choice(source.commits).commit_ts
+        messages = [
+            _without_extension(message) if message.commit_ts < switched_at else message
+            for message in messages
+        ]
+    sent = _Producer(random, settings, messages, switched_at, end).run()
     partitions = [deque[str]() for _ in range(PARTITIONS)]
     for message, value in sent:
         partitions[message.partition].append(value)
@@ -203,6 +214,11 @@ def deliver(random: Random, source: Source, settings: Settings) -> Delivery:
         number = min(len(left), random.randint(1, settings.chunk))
         records += [(partition, left.popleft()) for _ in range(number)]
     return Delivery(settings, records, _undescribed([message for message, _ in sent]))
+
+
+def _without_extension(message: Message) -> Message:
+    body = {name: value for name, value in message.body.items() if name != "_tidb"}
+    return replace(message, body=body)
 
 
 def _undescribed(sent: Iterable[Message]) -> int | None:
@@ -340,6 +356,7 @@ class _Producer:
         random: Random,
         settings: Settings,
         messages: Sequence[Message],
+        switched_at: int,
         end: int,
     ) -> None:
         self._random = random
@@ -358,6 +375,7 @@ class _Producer:
         self._out: list[tuple[Message, str]] = []
         self._first: list[Message] = []
         self._late: list[deque[Message]] = [deque() for _ in range(PARTITIONS)]
+        self._switched_at = switched_at
         self._watermarks = [0]
 
     def run(self) -> list[tuple[Message, str]]:
@@ -421,8 +439,8 @@ class _Producer:
                 self._send(Message(partition, 0, (), message.bootstrap))
 
     def _resolve(self, watermark_ts: int) -> None:
-        """Broadcast a watermark, unless it would go back."""
-        if watermark_ts <= self._watermarks[-1]:
+        """Broadcast a watermark, unless it would go back or the extension is off."""
+        if watermark_ts <= max(self._watermarks[-1], self._switched_at):
             return
         self._watermarks.append(watermark_ts)
         body = self._settings.messages.watermark(watermark_ts)
@@ -488,9 +506,11 @@ def write_corpus(
     files = {
         delivery.settings.protocol: delivery.lines(),
         "expected_final": truth.final(),
-        "expected_history": truth.history,
         "schema_final": schema,
     }
+    if not delivery.settings.switches:
+        # A version that begins in a millisecond has no timestamp to be compared with.
+        files["expected_history"] = truth.history
     for name, lines in files.items():
         text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
         (folder / f"{name}.ndjson").write_text(text, encoding="utf-8")

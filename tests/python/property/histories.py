@@ -716,16 +716,23 @@ def _anew(columns: Columns) -> Columns:
     return tuple(replace(one, default=None, id=0) for one in columns)
 
 
-def draw_source(random: Random, histories: int = 1, transactions: int = 8) -> Source:
+def draw_source(
+    random: Random,
+    histories: int = 1,
+    transactions: int = 8,
+    *,
+    are_apart: bool = False,
+) -> Source:
     """Draw a source.
 
     Args:
         random: Makes the choices.
         histories: How many histories share the tables.
         transactions: How many each of them has at most.
+        are_apart: Whether no two commits are in one millisecond.
     """
     source = Source()
-    moments = _draw_moments(random)
+    moments = _draw_moments(random, 0.0 if are_apart else 0.4)
     for table in TABLES:
         source.execute(next(moments), create_table(table))
     # A turn is a transaction of a history or, without one, a statement on tables.
@@ -747,11 +754,11 @@ def draw_source(random: Random, histories: int = 1, transactions: int = 8) -> So
     return source
 
 
-def _draw_moments(random: Random) -> Iterator[int]:
-    """Draw commit timestamps, several in one millisecond, with room for a version."""
+def _draw_moments(random: Random, chance_of_same_millisecond: float) -> Iterator[int]:
+    """Draw commit timestamps, with room for a version between two."""
     commit_ts = FIRST_MILLISECOND << LOGICAL_BITS
     while True:
-        if happens(random, 0.4):
+        if happens(random, chance_of_same_millisecond):
             commit_ts += random.randint(2, 4)
         else:
             millisecond = (commit_ts >> LOGICAL_BITS) + random.choice((1, 2, 17, 900))

@@ -54,8 +54,19 @@ def test_tables_equal_the_source_whatever_the_delivery(
     tmp_path_factory: pytest.TempPathFactory, example: int
 ) -> None:
     random = seeded(f"{SEED}/{example}")
-    source = draw_source(random, HISTORIES)
-    delivery = deliver(random, source, draw_settings(random))
+    switches = happens(seeded(f"{SEED}/{example}/switches"), 0.5)
+    source = draw_source(random, HISTORIES, are_apart=switches)
+    chosen = draw_settings(random)
+    if switches:
+        chosen = replace(
+            chosen,
+            protocol="canal_json_tidb",
+            raw_key_changes=False,
+            placement="key",
+            unsent_create=0,
+            switches=True,
+        )
+    delivery = deliver(random, source, chosen)
     runs = random.randint(1, 4)
     folder = tmp_path_factory.mktemp("exactness")
     write_corpus(folder, source, delivery)
