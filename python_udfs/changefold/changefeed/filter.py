@@ -145,24 +145,6 @@ class UpdateOnlyColumns:
     columns: tuple[str, ...]
     case_sensitive: bool
 
-    def ignores(
-        self,
-        before: Mapping[str, object],
-        after: Mapping[str, object],
-        keys: AbstractSet[str] = frozenset(),
-    ) -> bool:
-        """Tell whether an update is not sent.
-
-        Args:
-            before: The old row, by column.
-            after: The new row, by column.
-            keys: Columns of the primary key and of unique indexes.
-        """
-        compared = self.compared(after, keys)
-        return compared is not None and all(
-            before.get(name) == after[name] for name in compared
-        )
-
     def compared(
         self, columns: Mapping[str, object], keys: AbstractSet[str] = frozenset()
     ) -> tuple[str, ...] | None:

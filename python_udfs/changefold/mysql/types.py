@@ -187,11 +187,6 @@ class MySqlType:
         return self.base in BINARY_TYPES
 
     @property
-    def is_boolean(self) -> bool:
-        """``tinyint(1)``, which is what BOOL means in MySQL."""
-        return self.base == "tinyint" and self.length == 1
-
-    @property
     def fraction_digits(self) -> int:
         """Fraction digits of TIME, DATETIME and TIMESTAMP; 0 for others."""
         if self.base in {"time", "datetime", "timestamp"}:
