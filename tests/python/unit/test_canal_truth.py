@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from changefold_tools.verify.canal import compare_final
-from changefold_tools.verify.compare import TableResult
+from changefold_tools.verify.results import TableResult
 
 Row = dict[str, Any]
 

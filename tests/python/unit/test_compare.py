@@ -2,7 +2,7 @@ import copy
 import gzip
 import io
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,19 +10,19 @@ import pytest
 from rich.console import Console
 
 from changefold.mysql.types import parse_mysql_type
-from changefold_tools.verify.compare import (
+from changefold_tools.verify.compare import compare_final, compare_history
+from changefold_tools.verify.report import render
+from changefold_tools.verify.results import (
     KnownDifference,
     TableResult,
     TableSchema,
-    compare_final,
-    compare_history,
     is_equal,
+)
+from changefold_tools.verify.truth import (
     load_known_differences,
     load_ndjson,
     load_schemas,
     load_truth,
-    main,
-    render,
 )
 
 Line = dict[str, Any]
@@ -437,7 +437,7 @@ def test_a_cut_oracle_is_compared_by_its_beginning() -> None:
     assert final(actual, known_differences=[other]).different == 1
 
 
-# ---------- files, report, command line
+# ---------- files and report
 
 
 def write(path: Path, lines: Iterable[Line]) -> None:
@@ -449,10 +449,7 @@ def write(path: Path, lines: Iterable[Line]) -> None:
 
 
 @pytest.fixture
-def folders(tmp_path: Path) -> tuple[Path, Path]:
-    expected, actual = tmp_path / "expected", tmp_path / "actual"
-    expected.mkdir()
-    actual.mkdir()
+def expected(tmp_path: Path) -> Path:
     columns = [
         {
             "name": name,
@@ -462,124 +459,70 @@ def folders(tmp_path: Path) -> tuple[Path, Path]:
         for name, text in TYPES.items()
     ]
     schema = {"database": "shop", "table": "orders", "key_columns": ["id"]}
-    write(expected / "schema_final.ndjson", [schema | {"columns": columns}])
-    write(expected / "expected_final.ndjson", FINAL)
-    write(expected / "expected_history.ndjson.gz", HISTORY)
-    write(actual / "current.ndjson", FINAL)
-    write(actual / "history.ndjson", HISTORY)
-    return expected, actual
+    write(tmp_path / "schema_final.ndjson", [schema | {"columns": columns}])
+    write(tmp_path / "expected_final.ndjson", FINAL)
+    write(tmp_path / "expected_history.ndjson.gz", HISTORY)
+    return tmp_path
 
 
-def run(folders: tuple[Path, Path], *options: str) -> int:
-    expected, actual = folders
-    return main(["--expected", str(expected), "--actual", str(actual), *options])
+def test_a_missing_file_is_told_in_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(
+        FileNotFoundError, match=r"Expected the file current\.ndjson in"
+    ):
+        list(load_ndjson(tmp_path / "current.ndjson"))
 
 
-def flat(text: str) -> str:
-    return " ".join(text.split())
+@pytest.mark.parametrize("text", ["{", "[]"])
+def test_a_broken_line_is_told_in_a_sentence(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "current.ndjson"
+    path.write_text(text + "\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"Expected .* at line 1 of current\.ndjson"):
+        list(load_ndjson(path))
 
 
-def test_the_command_line_says_that_all_rows_are_equal(
-    folders: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(folders) == 0
-    output = capsys.readouterr().out
-    assert output.endswith("all 7 rows equal\n")
-    assert "current shop.orders: 3 cells of the virtual column twice" in output
-
-
-@pytest.mark.parametrize(
-    ("file", "mutate"),
-    [
-        ("current", lambda lines: lines[1:]),
-        ("current", lambda lines: [*lines, lines[0]]),
-        ("current", lambda lines: with_cell(lines, "total", "0.00")),
-        ("history", lambda lines: lines[:-1]),
-        ("history", lambda lines: changed(lines, 0, op="U")),
-        ("history", lambda lines: with_cell(lines, "total", "0.00")),
-        ("history", lambda _: []),
-    ],
-)
-def test_the_command_line_fails_on_any_difference(
-    folders: tuple[Path, Path],
-    capsys: pytest.CaptureFixture[str],
-    file: str,
-    mutate: Callable[[list[Line]], list[Line]],
-) -> None:
-    path = folders[1] / f"{file}.ndjson"
-    write(path, mutate(list(load_ndjson(path))))
-    assert run(folders) == 1
-    assert "NOT EQUAL: " in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("name", ["current.ndjson", "history.ndjson"])
-def test_a_missing_file_is_told_in_a_sentence(
-    folders: tuple[Path, Path], capsys: pytest.CaptureFixture[str], name: str
-) -> None:
-    (folders[1] / name).unlink()
-    assert run(folders) == 2
-    assert f"Expected the file {name} in" in flat(capsys.readouterr().out)
-
-
-def test_a_truth_without_history_needs_the_option_that_says_so(
-    folders: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    (folders[0] / "expected_history.ndjson.gz").unlink()
-    assert run(folders) == 2
-    assert "`--current-only` compares without it" in capsys.readouterr().out
-    assert run(folders, "--current-only") == 0
-
-
-@pytest.mark.parametrize("text", ["{", "[]", '{"database": "shop"}'])
-def test_a_broken_line_is_told_in_a_sentence(
-    folders: tuple[Path, Path], capsys: pytest.CaptureFixture[str], text: str
-) -> None:
-    (folders[1] / "current.ndjson").write_text(text + "\n", encoding="utf-8")
-    assert run(folders) == 2
-    assert "Expected " in capsys.readouterr().out
+def test_a_line_without_a_table_is_told_in_a_sentence() -> None:
+    with pytest.raises(ValueError, match="Expected the field 'table', got"):
+        compare_final([], [{"database": "shop", "row": {}}], {})
 
 
 def test_the_visible_truth_is_taken_when_asked_and_there(
-    folders: tuple[Path, Path],
+    expected: Path,
 ) -> None:
-    expected, _ = folders
     assert load_truth(expected, visible=True).final == FINAL
     write(expected / "expected_final_visible.ndjson", FINAL[:1])
     write(expected / "expected_history_visible.ndjson", HISTORY[:1])
     assert load_truth(expected).final == FINAL
     truth = load_truth(expected, visible=True)
     assert (truth.final, truth.history) == (FINAL[:1], HISTORY[:1])
-    assert run(folders, "--visible") == 1
 
 
 def test_a_statement_on_two_tables_acts_on_each_at_its_own_ddl(
-    folders: tuple[Path, Path],
+    expected: Path,
 ) -> None:
     statement = "drop table orders, other"
     drops = [
         {"statement": statement, "database": "shop", "table": name, "commitTs": at}
         for name, at in (("orders", COMMIT + 5), ("other", COMMIT + 9))
     ]
-    write(folders[0] / "ddl_log.ndjson", drops)
+    write(expected / "ddl_log.ndjson", drops)
     ended = {"op": "D", "cause": "ddl", "commitTs": COMMIT + 9, "row": None}
-    write(folders[0] / "expected_history.ndjson.gz", [change(1, "D") | ended])
-    truth = load_truth(folders[0])
+    write(expected / "expected_history.ndjson.gz", [change(1, "D") | ended])
+    truth = load_truth(expected)
     assert truth.history is not None
     assert truth.history[0]["commitTs"] == COMMIT + 5
     (remark,) = truth.remarks
     assert remark.startswith("history shop.orders: 1 rows")
 
 
-def test_a_history_in_another_form_is_no_history(folders: tuple[Path, Path]) -> None:
+def test_a_history_in_another_form_is_no_history(expected: Path) -> None:
     audit: Line = {"seq": 1, "op": "c", "table": "orders", "before": None, "after": {}}
-    write(folders[0] / "expected_history.ndjson.gz", [audit])
-    assert load_truth(folders[0]).history is None
+    write(expected / "expected_history.ndjson.gz", [audit])
+    assert load_truth(expected).history is None
 
 
 def test_schemas_tell_keys_types_and_virtual_columns(
-    folders: tuple[Path, Path],
+    expected: Path,
 ) -> None:
-    expected, _ = folders
     ddl = {"database": "shop", "table": "old", "preDatabase": "", "preTable": ""}
     ddl["actionType"] = "create table"
     ddl["ticdcQuery"] = (
@@ -622,6 +565,15 @@ def test_the_report_shows_where_long_values_begin_to_differ() -> None:
     assert "xa" in buffer.getvalue()
     assert "xb" in buffer.getvalue()
     assert max(map(len, buffer.getvalue().splitlines())) < 300
+
+
+def test_the_report_names_what_was_left_out_and_says_that_all_rows_are_equal() -> None:
+    buffer = io.StringIO()
+    render([final(FINAL)], Console(file=buffer, width=200))
+    assert (
+        "current shop.orders: 3 cells of the virtual column twice" in buffer.getvalue()
+    )
+    assert "all 3 rows equal" in buffer.getvalue()
 
 
 def test_the_report_takes_brackets_of_names_literally() -> None:

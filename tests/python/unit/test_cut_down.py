@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from changefold_tools.verify.compare import TableResult, TableSchema, Truth
 from changefold_tools.verify.handle_key_only import CutDown, CutDownChange
+from changefold_tools.verify.results import TableResult, TableSchema
+from changefold_tools.verify.truth import Truth
 
 SCHEMAS = {("d", "t"): TableSchema(key_columns=("id",))}
 

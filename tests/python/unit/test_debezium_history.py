@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from debezium_corpus import POSTGRESQL, SQL_SERVER, Corpus, Fields, Row, field
 
-from changefold_tools.verify.compare import TableResult
 from changefold_tools.verify.debezium import RecordedMessages
 from changefold_tools.verify.debezium_history import compare_history
+from changefold_tools.verify.results import TableResult
 
 FIELDS: Fields = {"id": field("int32"), "v": field("string")}
 PLACEHOLDER = "__debezium_unavailable_value"

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from debezium_corpus import MARIADB, POSTGRESQL, SQL_SERVER, Corpus, Fields, Row, field
 
-from changefold_tools.verify.compare import TableResult, is_equal
 from changefold_tools.verify.debezium import RecordedMessages, compare_final
+from changefold_tools.verify.results import TableResult, is_equal
 
 DECIMAL = "org.apache.kafka.connect.data.Decimal"
 ORDERS: Fields = {

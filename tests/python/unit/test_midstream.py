@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from changefold_tools.verify.compare import TableResult, TableSchema, Truth
 from changefold_tools.verify.late_start import Midstream, PendingChange
+from changefold_tools.verify.results import TableResult, TableSchema
+from changefold_tools.verify.truth import Truth
 
 SCHEMAS = {("d", "t"): TableSchema(key_columns=("id",))}
 

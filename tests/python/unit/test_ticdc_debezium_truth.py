@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from changefold.mysql.types import parse_mysql_type
-from changefold_tools.verify.compare import TableResult, TableSchema, Truth
+from changefold_tools.verify.results import TableResult, TableSchema
 from changefold_tools.verify.ticdc_debezium import TicdcDebezium, in_mysql_form
+from changefold_tools.verify.truth import Truth
 
 if TYPE_CHECKING:
     from pathlib import Path

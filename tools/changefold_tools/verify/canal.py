@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from changefold.mysql.types import MySqlType, parse_mysql_type
 from changefold.protocols.canal_json import is_binary
-from changefold_tools.verify import compare
 from changefold_tools.verify.canonical_text import NOT_COMPARED
-from changefold_tools.verify.compare import KnownDifference, TableResult, TableSchema
+from changefold_tools.verify.compare import compare_final as compare_rows
 from changefold_tools.verify.debezium_recording import TableName, read_records
+from changefold_tools.verify.results import KnownDifference, TableResult, TableSchema
+from changefold_tools.verify.truth import load_known_differences, load_ndjson
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -96,7 +97,7 @@ def compare_final(
     forms = _Forms(tables)
     expected = [
         forms.line(line, is_truth=True)
-        for line in compare.load_ndjson(folder / "expected_final.ndjson")
+        for line in load_ndjson(folder / "expected_final.ndjson")
     ]
     found = forms.without_resent(expected, [forms.line(line) for line in current])
     schemas = {
@@ -105,9 +106,9 @@ def compare_final(
     }
     known = [
         replace(one, actual=_actual(one, tables))
-        for one in compare.load_known_differences(folder)
+        for one in load_known_differences(folder)
     ]
-    results = compare.compare_final(expected, found, schemas, known_differences=known)
+    results = compare_rows(expected, found, schemas, known_differences=known)
     for result in results:
         name = (result.database, result.table)
         result.not_compared += forms.not_compared.get(name, Counter())

@@ -23,14 +23,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from changefold.json.parse import strict_tokens
-from changefold_tools.verify import compare
 from changefold_tools.verify.canonical_text import (
     Kind,
     oracle_form,
     our_form,
     why_not_compared,
 )
-from changefold_tools.verify.compare import KnownDifference, TableResult
+from changefold_tools.verify.compare import compare_final as compare_rows
 from changefold_tools.verify.debezium_recording import (
     Event,
     RecordedTable,
@@ -44,6 +43,8 @@ from changefold_tools.verify.debezium_recording import (
     source_of_types,
     tables_without_schema,
 )
+from changefold_tools.verify.results import KnownDifference, TableResult, is_listed
+from changefold_tools.verify.truth import load_ndjson
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -184,7 +185,7 @@ def compare_final(
         A result per table of either side, by name.
     """
     forms = Forms(messages)
-    truth = list(compare.load_ndjson(folder / "expected_final.ndjson"))
+    truth = list(load_ndjson(folder / "expected_final.ndjson"))
     known = list(known_differences(folder, messages, truth))
     expected = list(_expected(truth, forms, known))
     columns = {
@@ -199,7 +200,7 @@ def compare_final(
             continue
         row = _without_dropped(line["row"], name, columns.get(name), forms)
         found.append(_line(name, forms.of_ours(name[1], row), messages))
-    results = compare.compare_final(expected, found, {}, known_differences=known)
+    results = compare_rows(expected, found, {}, known_differences=known)
     for result in results:
         result.not_compared += forms.not_compared.get(
             (result.database, result.table), Counter()
@@ -329,7 +330,7 @@ def known_differences(
         if column in key and oracle is not None:
             source_key |= forms.of_source(table, {column: oracle})
         printed = rows.get((table, _text(source_key)), {}).get(str(column))
-        if oracle is not None and compare.is_listed(oracle, printed):
+        if oracle is not None and is_listed(oracle, printed):
             oracle = forms.of_source(table, {str(column): printed})[str(column)]
         yield KnownDifference(
             table=table,

@@ -21,14 +21,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from changefold.schemas.ordering import log_position_of, place_of
-from changefold_tools.verify import compare
+from changefold_tools.verify.compare import compare_history as compare_changes
 from changefold_tools.verify.debezium import SIGNALS, Forms, known_differences, name_of
+from changefold_tools.verify.results import TableResult
+from changefold_tools.verify.truth import load_ndjson, load_optional
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from changefold_tools.verify.compare import TableResult
     from changefold_tools.verify.debezium import Line, RecordedMessages
     from changefold_tools.verify.debezium_recording import Event, TableName
 
@@ -545,13 +546,13 @@ def compare_history(
     Returns:
         A result per table of either side, by name; none without a truth.
     """
-    truth = list(compare.load_optional(folder, "expected_history"))
+    truth = list(load_optional(folder, "expected_history"))
     if not truth:
         return []
     forms = Forms(messages)
     rows = _Rows(messages, forms)
     finals: dict[str, list[Row]] = defaultdict(list)
-    for line in compare.load_ndjson(folder / "expected_final.ndjson"):
+    for line in load_ndjson(folder / "expected_final.ndjson"):
         finals[line["table"]].append(rows.of_source(line["table"], line["row"]))
     tables = _tables(_changes(truth, rows), finals, rows)
     listed = {
@@ -630,11 +631,11 @@ class _Judge:
             for key in dict.fromkeys([*expected.keys, *keys]):
                 self._judge(name, key, keys.get(key, []))
         expected_lines, found_lines = self._lines
-        results = compare.compare_history(expected_lines, found_lines, {})
+        results = compare_changes(expected_lines, found_lines, {})
         for result in results:
             self._add_to(result)
         for name, count in signals.items():
-            result = compare.TableResult("history", *name)
+            result = TableResult("history", *name)
             result.not_compared["lines of the signal table (the truth has none)"] = (
                 count
             )

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from changefold_tools.verify.compare import Schemas, TableResult, Truth
+    from changefold_tools.verify.results import Schemas, TableResult
+    from changefold_tools.verify.truth import Truth
 
 Line = dict[str, Any]
 _Key = tuple[str, str, str]

@@ -18,12 +18,13 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from changefold_tools.verify.compare import Truth, moment_of, times_of
+from changefold_tools.verify.compare import moment_of, times_of
+from changefold_tools.verify.truth import Truth
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from changefold_tools.verify.compare import Schemas, TableResult
+    from changefold_tools.verify.results import Schemas, TableResult
 
 Line = dict[str, Any]
 _Key = tuple[str, str, str]

@@ -27,9 +27,9 @@ from changefold_tools.session import (
     stop_session,
 )
 from changefold_tools.verify import canal as canal_truth
-from changefold_tools.verify import compare, debezium_history
 from changefold_tools.verify import debezium as debezium_truth
-from changefold_tools.verify.compare import Judgement
+from changefold_tools.verify import debezium_history
+from changefold_tools.verify.compare import compare_final, compare_history, times_of
 from changefold_tools.verify.debezium import RecordedMessages
 from changefold_tools.verify.debezium_recording import (
     declared_connector,
@@ -38,14 +38,24 @@ from changefold_tools.verify.debezium_recording import (
 from changefold_tools.verify.export import export_tables
 from changefold_tools.verify.handle_key_only import CutDown, CutDownChange
 from changefold_tools.verify.late_start import Midstream, PendingChange
+from changefold_tools.verify.report import render
+from changefold_tools.verify.results import Judgement, is_equal
 from changefold_tools.verify.ticdc_debezium import TicdcDebezium, in_mysql_form
+from changefold_tools.verify.truth import (
+    load_known_differences,
+    load_ndjson,
+    load_optional,
+    load_schemas,
+    load_truth,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from pyspark.sql import SparkSession
 
-    from changefold_tools.verify.compare import Schemas, Truth
+    from changefold_tools.verify.results import Schemas
+    from changefold_tools.verify.truth import Truth
 
 PROTOCOLS: Final = {
     "canal_json": "ticdc_canal_json",
@@ -257,9 +267,9 @@ def _types_at_source(folder: Path) -> dict[str, dict[str, str]]:
         (line["database"], line["table"]): {
             column["name"]: column["column_type"] for column in line["columns"]
         }
-        for line in compare.load_optional(folder, "schema_final")
+        for line in load_optional(folder, "schema_final")
     }
-    for line in reversed(list(compare.load_optional(folder, "ddl_log"))):
+    for line in reversed(list(load_optional(folder, "ddl_log"))):
         if "preTable" in line:
             known = types.get((line["database"], line["table"]), {})
             types.setdefault((line["preDatabase"], line["preTable"]), known)
@@ -596,7 +606,7 @@ def compare_tables(
         Whether every row and column is equal.
     """
     built = {
-        name: list(compare.load_ndjson(folder / f"{name}.ndjson"))
+        name: list(load_ndjson(folder / f"{name}.ndjson"))
         for name in ("current", "history")
     }
     if recording.has_other_truth:
@@ -607,8 +617,8 @@ def compare_tables(
         judgement = _judge(recording, built, left)
     for remark in judgement.remarks:
         console.print(remark, highlight=False, markup=False)
-    compare.render(judgement.results, console)
-    return compare.is_equal(judgement.results)
+    render(judgement.results, console)
+    return is_equal(judgement.results)
 
 
 def _judge_debezium(
@@ -641,7 +651,7 @@ def _carried(recording: Recording, truth: Truth, schemas: Schemas) -> TicdcDebez
         truth,
         recording.path,
         _types_without_schema(recording, recording.lines()),
-        compare.load_optional(recording.folder, "ddl_log"),
+        load_optional(recording.folder, "ddl_log"),
         schemas,
     )
 
@@ -650,10 +660,10 @@ def _judge(
     recording: Recording, built: dict[str, list[dict[str, Any]]], left: NotApplied
 ) -> Judgement:
     """Compare built tables with a truth in MySQL's text form."""
-    truth = compare.load_truth(recording.folder)
-    schemas = compare.load_schemas(recording.folder)
-    known = compare.load_known_differences(recording.folder)
-    by = compare.times_of(built["history"])
+    truth = load_truth(recording.folder)
+    schemas = load_schemas(recording.folder)
+    known = load_known_differences(recording.folder)
+    by = times_of(built["history"])
     carried = None
     without_row = list(left.cut_down)
     if recording.protocol == "debezium":
@@ -666,7 +676,7 @@ def _judge(
             }
     midstream = None
     if recording.begins_in_the_middle:
-        visible = compare.load_truth(recording.folder, visible=True)
+        visible = load_truth(recording.folder, visible=True)
         if carried is not None:
             carried = _carried(recording, visible, schemas)
             visible = carried.truth
@@ -676,13 +686,11 @@ def _judge(
         without_row += carried.missing
     cut_down = CutDown(truth, built["current"], without_row, schemas)
     truth, built["current"] = cut_down.truth, cut_down.current
-    results = compare.compare_final(
+    results = compare_final(
         truth.final, built["current"], schemas, known_differences=known
     )
     if truth.history is not None:
-        results += compare.compare_history(
-            truth.history, built["history"], schemas, by=by
-        )
+        results += compare_history(truth.history, built["history"], schemas, by=by)
     cut_down.add_to(results)
     if midstream is not None:
         midstream.add_to(results)

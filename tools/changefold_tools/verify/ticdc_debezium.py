@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from changefold.mysql.types import MySqlType
-    from changefold_tools.verify.compare import Schemas, TableResult, Truth
+    from changefold_tools.verify.results import Schemas, TableResult
+    from changefold_tools.verify.truth import Truth
 
 Line = dict[str, Any]
 Cell = Any
