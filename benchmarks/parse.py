@@ -23,7 +23,7 @@ from rich.table import Table
 
 import messages_session
 import topic
-from changefold_tools.devtools.fuzz import read_topics
+from changefold_tools.devtools.recorded_topics import read_topics
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -176,7 +176,8 @@ def _summary(options: argparse.Namespace, project: Path, console: Console) -> in
 
 
 def _fuzz(options: argparse.Namespace, project: Path, console: Console) -> int:
-    from changefold_tools.devtools.fuzz import Fuzzer, print_report, read_topics
+    from changefold_tools.devtools.fuzz import Fuzzer, print_report
+    from changefold_tools.devtools.recorded_topics import read_topics
 
     fuzzer = Fuzzer(read_topics(project / "tests" / "golden"), options.seed)
     if options.only is not None:

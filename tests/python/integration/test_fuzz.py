@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from conftest import PROJECT, Pipeline
 
-from changefold_tools.devtools.fuzz import BATCH, DECODERS, Fuzzer, read_topics
+from changefold_tools.devtools.fuzz import BATCH, Fuzzer
+from changefold_tools.devtools.recorded_topics import DECODERS, read_topics
 from changefold_tools.verify.run import scratch_project
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from changefold_tools.devtools.fuzz import BATCH, DECODERS, Fuzzer, read_topics
+from changefold_tools.devtools.fuzz import BATCH, Fuzzer
 from changefold_tools.devtools.mutations import AVRO, BYTES, JSON, RECORD
+from changefold_tools.devtools.recorded_topics import DECODERS, read_topics
 
 GOLDEN: Final = Path(__file__).parents[2] / "golden"
 

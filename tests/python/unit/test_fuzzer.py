@@ -14,13 +14,7 @@ from rich.console import Console
 from simple_messages import BOOTSTRAP, DDL, INSERT, UPDATE, WATERMARK, encode
 
 from changefold_tools.devtools import fuzz
-from changefold_tools.devtools.fuzz import (
-    DECODERS,
-    Fuzzer,
-    Topic,
-    print_report,
-    read_topics,
-)
+from changefold_tools.devtools.fuzz import Fuzzer, print_report
 from changefold_tools.devtools.mutations import (
     AVRO,
     BYTES,
@@ -29,6 +23,7 @@ from changefold_tools.devtools.mutations import (
     Message,
     mutate,
 )
+from changefold_tools.devtools.recorded_topics import DECODERS, Topic, read_topics
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
