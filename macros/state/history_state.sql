@@ -205,8 +205,8 @@
 {#
     The snapshots of Debezium after which a row holds only if it was read again: those that
     were taken because the one before had been interrupted, as no event tells what was
-    deleted in between; and of a table without a key all but the first, as nothing tells
-    a row that was read twice from two equal ones.
+    deleted in between; and of a table without a key all of them, as nothing tells a row
+    that was sent before, or read twice, from two equal ones.
 #}
 {% macro _snapshots_that_replace() %}
     {%- set relation = changefold.built_relation('snapshot_passes') -%}
@@ -240,10 +240,9 @@
         {%- endfor -%}
     {%- endfor -%}
     {%- set sequences = [] -%}
-    {%- for pass in passes[1:] -%}
-        {%- if pass.is_complete and (
-            not passes[loop.index0].is_complete or (is_keyless and pass.has_table)
-        ) -%}
+    {%- for pass in passes -%}
+        {%- set was_interrupted = not loop.first and not loop.previtem.is_complete -%}
+        {%- if pass.is_complete and (was_interrupted or (is_keyless and pass.has_table)) -%}
             {%- do sequences.append(pass.first_sequence) -%}
         {%- endif -%}
     {%- endfor -%}
