@@ -110,7 +110,7 @@
 
     Returns:
         A `select`, a row per partition: kafka_topic, record_topic, kafka_partition,
-        last_offset, and the sums of the counts.
+        last_offset, older_than, and the sums of the counts.
 #}
 {% macro pruned_rows() -%}
     select
@@ -118,6 +118,7 @@
         record_topic,
         kafka_partition,
         max(last_offset) as last_offset,
+        max(older_than) as older_than,
         sum(messages) as messages,
         sum(log_messages) as log_messages,
         sum(events) as events,
@@ -147,7 +148,8 @@
     The places up to which messages were pruned.
 
     Returns:
-        A list of mappings: kafka_topic, record_topic, kafka_partition, last_offset.
+        A list of mappings: kafka_topic, record_topic, kafka_partition, last_offset,
+        older_than (all that went is older, by Kafka's time).
 #}
 {% macro pruned_positions() %}
     {%- set version = changefold.snapshot_id(changefold.pruned_relation()) -%}
@@ -155,7 +157,8 @@
         {{ return([]) }}
     {%- endif -%}
     {{ return(adapter.query_once(
-        'select kafka_topic, record_topic, kafka_partition, last_offset from ('
+        'select kafka_topic, record_topic, kafka_partition, last_offset,'
+        ~ ' cast(older_than as string) as older_than from ('
         ~ changefold.pruned_rows() ~ ') order by all',
         version
     )) }}

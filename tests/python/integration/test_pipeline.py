@@ -6,6 +6,8 @@ All topics go through the same three builds, as a build costs many seconds.
 from __future__ import annotations
 
 import base64
+import contextlib
+import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -58,6 +60,7 @@ class Outcome:
     balance: dict[str, Any]
     raw_messages: int
     written_without_news: list[str]
+    refused: str
 
 
 def _cuts(pipeline: Pipeline) -> dict[str, Any]:
@@ -127,6 +130,11 @@ def outcome() -> Iterator[Outcome]:
         (balance,) = pipeline.rows(
             "select * from verify.balance where kafka_topic = 'bad'"
         )
+        raw_messages = len(pipeline.rows("select * from verify.raw_twice"))
+        pipeline.land("anew", "twice", records([one[0], watermark(300)]))
+        refused = io.StringIO()
+        with pytest.raises(DbtFailedError), contextlib.redirect_stdout(refused):
+            pipeline.dbt("run", "--select", "change_log")
         yield Outcome(
             cuts=cuts,
             changes=changes,
@@ -134,13 +142,14 @@ def outcome() -> Iterator[Outcome]:
                 "select * from verify.quarantined_messages order by kafka_offset"
             ),
             balance=balance,
-            raw_messages=len(pipeline.rows("select * from verify.raw_twice")),
+            raw_messages=raw_messages,
             written_without_news=[
                 result.node.name
                 for result in results
                 if result.node.resource_type == "model"
                 and not str(result.message).startswith("SKIP")
             ],
+            refused=" ".join(refused.getvalue().split()),
         )
 
 
@@ -164,6 +173,13 @@ def test_a_watermark_behind_a_hole_does_not_count(outcome: Outcome) -> None:
 
 def test_a_message_that_lands_again_is_there_once(outcome: Outcome) -> None:
     assert outcome.raw_messages == 3
+
+
+def test_another_message_at_a_known_offset_stops_the_run(outcome: Outcome) -> None:
+    assert "twice_anew.ndjson has another message at partition 0, offset 1" in (
+        outcome.refused
+    )
+    assert "declare the new one under another `name`" in outcome.refused
 
 
 def test_a_build_without_new_messages_writes_nothing(outcome: Outcome) -> None:

@@ -24,6 +24,7 @@ ROW: Final[dict[str, str | None]] = {"id": "1", "v": "1"}
 CHANGED: Final[dict[str, str | None]] = {"id": "1", "v": "2"}
 BEFORE_THE_CUT: Final = -1
 """Milliseconds: commit timestamps of a few hundred are those of 1970."""
+LONG_AFTER: Final = 86_400_000
 
 OLD: Final = [
     ddl("CREATE TABLE `t` (`id` INT PRIMARY KEY,`v` INT)", 100),
@@ -88,6 +89,7 @@ class Outcome:
     ledger: Rows
     said: str
     refused: str
+    anew_refused: str
 
 
 def _look(pipeline: Pipeline) -> Look:
@@ -179,6 +181,12 @@ def outcome() -> Iterator[Outcome]:
         files.append(_files(pipeline))
         _land(pipeline, OLD + NEW + LATER)
         pipeline.dbt("run", "--quiet")
+        whole = _look(pipeline)
+        anew = {"partition": 0, "offset": 0, "value": OLD[0], "timestamp": LONG_AFTER}
+        pipeline.land("anew", "t", [anew])
+        anew_refused = io.StringIO()
+        with pytest.raises(DbtFailedError), contextlib.redirect_stdout(anew_refused):
+            pipeline.dbt("run")
         yield Outcome(
             full,
             dry,
@@ -187,11 +195,12 @@ def outcome() -> Iterator[Outcome]:
             recounted,
             scattered,
             maintained,
-            _look(pipeline),
+            whole,
             files,
             pipeline.rows("select * from verify.pruned_messages"),
             said,
             " ".join(refused.getvalue().split()),
+            " ".join(anew_refused.getvalue().split()),
         )
 
 
@@ -222,6 +231,12 @@ def test_histories_stay_and_are_built_again_after_a_ddl(outcome: Outcome) -> Non
 
 def test_what_was_pruned_does_not_land_again(outcome: Outcome) -> None:
     assert outcome.later.raw == [6, 7, 8, 9]
+
+
+def test_a_newer_message_where_one_was_pruned_stops_the_run(outcome: Outcome) -> None:
+    assert "t_anew.ndjson has another message at partition 0, offset 0" in (
+        outcome.anew_refused
+    )
 
 
 def test_the_balance_counts_what_was_pruned(outcome: Outcome) -> None:
