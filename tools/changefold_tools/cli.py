@@ -52,6 +52,11 @@ def main(arguments: list[str] | None = None) -> int:
     )
     verify.add_argument("--export", type=Path, help="folder to keep the tables in")
     verify.add_argument("--target", default="local", help="of the profile")
+    verify.add_argument(
+        "--row-versions",
+        action="store_true",
+        help="build row_versions too, and compare it with the histories",
+    )
     filter_ = commands.add_parser(
         "filter", help="show what the filter of a TiCDC changefeed lets through"
     )
@@ -224,6 +229,7 @@ def _verify(options: argparse.Namespace, project: Path, console: Console) -> int
             runs=options.runs or len(recording.lines()),
             export=options.export,
             target=options.target,
+            row_versions=options.row_versions,
             console=console,
         )
         return 0 if is_equal else 1
@@ -233,6 +239,7 @@ def _verify(options: argparse.Namespace, project: Path, console: Console) -> int
         runs=options.runs,
         export=options.export,
         target=options.target,
+        row_versions=options.row_versions,
         console=console,
     )
     for name, is_equal in outcomes.items():

@@ -37,6 +37,7 @@ def test_tables_equal_the_source(
         PROJECT,
         runs=runs,
         target=target,
+        row_versions=scenario.startswith("ticdc/"),
         console=Console(file=report, width=120),
     )
     assert is_equal, report.getvalue()

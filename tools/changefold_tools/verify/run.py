@@ -48,6 +48,7 @@ from changefold_tools.verify.truth import (
     load_schemas,
     load_truth,
 )
+from changefold_tools.verify.versions import ComparedVersions, compare_row_versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -336,6 +337,13 @@ def declare_topics(project: Path, topics: list[dict[str, Any]]) -> None:
     write_models(render_sources(topics), project / "models", check=False)
 
 
+def _set_var(project: Path, name: str, *, value: object) -> None:
+    path = project / "dbt_project.yml"
+    settings = yaml.safe_load(path.read_text())
+    settings["vars"][name] = value
+    path.write_text(yaml.safe_dump(settings, sort_keys=False))
+
+
 def build_recording(  # noqa: PLR0913 # each is an option of its own
     recording: Recording,
     project: Path,
@@ -345,6 +353,7 @@ def build_recording(  # noqa: PLR0913 # each is an option of its own
     before_run: Callable[[Path], None] | None = None,
     carrier: Carrier | None = None,
     target: str = "local",
+    row_versions: bool = False,
 ) -> NotApplied:
     """Build a recording in a scratch project and export its tables.
 
@@ -356,14 +365,18 @@ def build_recording(  # noqa: PLR0913 # each is an option of its own
         before_run: Called with the scratch project before each run of dbt.
         carrier: What brings the messages; files by default.
         target: Of the profile.
+        row_versions: Whether to build `row_versions` too, and compare it.
 
     Returns:
         What is not in the tables at the end.
     """
     lines = recording.lines()
     with scratch_project(project, target) as copy:
+        if row_versions:
+            _set_var(copy, "row_versions", value=True)
         carrier = carrier or Files(copy / "messages")
-        declare_topics(copy, carrier.declare(declared_by(recording, lines)))
+        topics = carrier.declare(declared_by(recording, lines))
+        declare_topics(copy, topics)
 
         def dbt(*command: str) -> None:
             if before_run is not None:
@@ -373,8 +386,13 @@ def build_recording(  # noqa: PLR0913 # each is an option of its own
         for run in range(runs):
             carrier.send(_part(lines, run, runs), run)
             _build_run(copy, dbt, is_first=not run, is_last=run == runs - 1)
-        export_tables(spark_session(), _SCHEMA, export)
-        return NotApplied(_pending(spark_session()), _cut_down(spark_session()))
+        spark = spark_session()
+        export_tables(spark, _SCHEMA, export)
+        return NotApplied(
+            _pending(spark),
+            _cut_down(spark),
+            compare_row_versions(spark, _SCHEMA, topics) if row_versions else None,
+        )
 
 
 def _part(lines: list[str], run: int, runs: int) -> list[str]:
@@ -400,10 +418,12 @@ class NotApplied:
     Attributes:
         pending: They wait for their schema.
         cut_down: Their rows were too large: the messages hold the key only.
+        row_versions: How `row_versions` compares with the histories, if it was built.
     """
 
     pending: list[PendingChange]
     cut_down: list[CutDownChange]
+    row_versions: ComparedVersions | None = None
 
 
 def _cut_down(spark: SparkSession, topic: str | None = None) -> list[CutDownChange]:
@@ -440,6 +460,7 @@ def verify(  # noqa: PLR0913 # each is an option of its own
     before_run: Callable[[Path], None] | None = None,
     carrier: Carrier | None = None,
     target: str = "local",
+    row_versions: bool = False,
     console: Console | None = None,
 ) -> bool:
     """Build a recording, compare with the truth beside it, print the result.
@@ -452,6 +473,7 @@ def verify(  # noqa: PLR0913 # each is an option of its own
         before_run: As in `build_recording`.
         carrier: As in `build_recording`.
         target: As in `build_recording`.
+        row_versions: As in `build_recording`.
         console: Where to print.
 
     Returns:
@@ -468,6 +490,7 @@ def verify(  # noqa: PLR0913 # each is an option of its own
             before_run=before_run,
             carrier=carrier,
             target=target,
+            row_versions=row_versions,
         )
         console.print(f"{recording.folder.name} / {recording.variant}, {runs} run(s)")
         return compare_tables(recording, folder, left, console)
@@ -480,6 +503,7 @@ def verify_together(  # noqa: PLR0913 # each is an option of its own
     runs: int | None = 1,
     export: Path | None = None,
     target: str = "local",
+    row_versions: bool = False,
     console: Console | None = None,
 ) -> dict[str, bool]:
     """Build recordings as topics of one scratch project, in one Spark, and compare each.
@@ -495,11 +519,13 @@ def verify_together(  # noqa: PLR0913 # each is an option of its own
             with one message of every topic.
         export: Folder to keep the exported tables in, a folder for each topic.
         target: As in `build_recording`.
+        row_versions: As in `build_recording`.
         console: Where to print.
 
     Returns:
         By the name of the topic, whether every row and column is equal; also ``dbt build``
-        if the last run failed, as it does where a test finds what a case is about.
+        if the last run failed, as it does where a test finds what a case is about, and
+        ``row_versions`` if they were compared.
 
     Raises:
         DbtFailedError: If a run of dbt but the last one fails.
@@ -512,6 +538,8 @@ def verify_together(  # noqa: PLR0913 # each is an option of its own
         scratch_project(project, target) as copy,
         tempfile.TemporaryDirectory(prefix="changefold-export-") as folder,
     ):
+        if row_versions:
+            _set_var(copy, "row_versions", value=True)
         lines = {name: each.lines() for name, each in topics.items()}
         files = {name: Files(copy / "messages" / name) for name in topics}
         declared = [
@@ -547,6 +575,9 @@ def verify_together(  # noqa: PLR0913 # each is an option of its own
             left = NotApplied(_pending(spark, name), _cut_down(spark, name))
             console.print(f"{name}, {count} run(s)", highlight=False)
             equal[name] = compare_tables(recording, exported, left, console)
+        if row_versions:
+            compared = compare_row_versions(spark, _SCHEMA, declared)
+            equal["row_versions"] = _are_equal(compared, console)
     return equal
 
 
@@ -618,7 +649,23 @@ def compare_tables(
     for remark in judgement.remarks:
         console.print(remark, highlight=False, markup=False)
     render(judgement.results, console)
-    return is_equal(judgement.results)
+    return is_equal(judgement.results) and _are_equal(left.row_versions, console)
+
+
+def _are_equal(compared: ComparedVersions | None, console: Console) -> bool:
+    """Print how `row_versions` compares with the histories."""
+    if compared is None:
+        return True
+    for difference in compared.differences:
+        console.print(difference, highlight=False, markup=False)
+    console.print(
+        f"row_versions: {compared.bounds} begins and ends of versions, "
+        f"{len(compared.differences)} differ from the histories; left out: "
+        f"{', '.join(compared.left_out) or 'no table'}",
+        highlight=False,
+        markup=False,
+    )
+    return bool(compared.bounds) and not compared.differences
 
 
 def _judge_debezium(

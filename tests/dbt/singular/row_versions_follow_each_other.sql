@@ -1,0 +1,23 @@
+{{ config(enabled=var('row_versions', false)) }}
+
+-- At most one version of a row at any time.
+with
+
+followed as (
+
+    select
+        kafka_topic,
+        table_uid,
+        row_key,
+        from_sequence,
+        to_sequence,
+        lead(from_sequence) over (
+            partition by kafka_topic, table_uid, row_key
+            order by from_sequence
+        ) as next_sequence
+    from {{ ref('row_versions') }}
+
+)
+
+select * from followed
+where next_sequence < coalesce(to_sequence, '~')
