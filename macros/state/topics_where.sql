@@ -45,6 +45,22 @@
 {%- endmacro %}
 
 
+{#
+    Condition: a change of a key may stand in another partition than the changes of the old
+    key, so that no offset tells which was first, as in a topic of several partitions that
+    Canal fills by the new key (`canal.mq.partitionHash`).
+
+    Returns:
+        A condition on kafka_topic.
+#}
+{% macro has_unordered_moves() -%}
+    {{ return(changefold._is_one_of(
+        changefold.declared_topics() | selectattr('protocol', 'eq', 'canal_json')
+        | selectattr('partitions', 'gt', 1)
+    )) }}
+{%- endmacro %}
+
+
 {# Condition on kafka_topic: it is one of some declared topics. #}
 {% macro _is_one_of(topics) -%}
     {%- set names = [] -%}

@@ -11,20 +11,40 @@ table_schemas as (
 
 ),
 
--- Tables whose rows a DDL moves to other keys, or ends by their partition, are not
--- folded yet; nor are those without a key.
+-- Not folded yet: rows without a key; those that a DDL moves to other keys, or ends by
+-- their partition; those of which changes lack values; keys that leave their partition.
+lacking_values as (
+
+    select
+        table_schemas.kafka_topic,
+        table_schemas.table_uid
+    from table_schemas
+    inner join {{ ref('source_tables') }} as source_tables
+        on
+            table_schemas.kafka_topic = source_tables.kafka_topic
+            and table_schemas.source_database = source_tables.source_database
+            and table_schemas.source_table = source_tables.source_table
+    where source_tables.unavailable_until is not null
+
+),
+
 tables as (
 
     select
-        kafka_topic,
-        table_uid
+        table_schemas.kafka_topic,
+        table_schemas.table_uid
     from table_schemas
-    where
-        {{ is_of_protocols(['ticdc_canal_json', 'ticdc_simple', 'ticdc_simple_avro']) }}
-    group by kafka_topic, table_uid
+    left anti join lacking_values
+        on
+            table_schemas.kafka_topic = lacking_values.kafka_topic
+            and table_schemas.table_uid = lacking_values.table_uid
+    where not {{ has_unordered_moves() }}
+    group by table_schemas.kafka_topic, table_schemas.table_uid
     having
-        bool_and(cardinality(key_columns) > 0 and not key_changed)
-        and bool_and(row_effect not in ('rekey', 'partition'))
+        bool_and(
+            cardinality(table_schemas.key_columns) > 0 and not table_schemas.key_changed
+        )
+        and bool_and(table_schemas.row_effect not in ('rekey', 'partition'))
 
 ),
 
@@ -54,14 +74,99 @@ declared_snapshots as (
 
 ),
 
--- What ends every row of a table that was there before. A row with the sequence of a
--- snapshot is one that it read.
+-- A source at rest is read again at the same position, later.
+snapshot_positions as (
+
+    select
+        kafka_topic,
+        source_database,
+        source_position,
+        array_sort(array_distinct(flatten(collect_list(begun_at)))) as begun_at,
+        flatten(collect_list(completed_at)) as completed_at,
+        min(first_sequence) as first_sequence
+    from {{ ref('snapshot_passes') }}
+    group by kafka_topic, source_database, source_position
+
+),
+
+-- The first row stands for the first begin.
+snapshot_begins as (
+
+    select
+        kafka_topic,
+        source_database,
+        source_position,
+        completed_at,
+        begin_sequence
+    from snapshot_positions
+        lateral view
+        explode(
+            concat(array(first_sequence), slice(begun_at, 2, cardinality(begun_at)))
+        ) as begin_sequence
+
+),
+
+followed_begins as (
+
+    select
+        *,
+        lead(begin_sequence) over (
+            partition by kafka_topic, source_database, source_position
+            order by begin_sequence
+        ) as next_sequence
+    from snapshot_begins
+
+),
+
+snapshots as (
+
+    select
+        kafka_topic,
+        source_database,
+        begin_sequence,
+        exists(
+            completed_at,
+            completed -> completed >= begin_sequence
+            and coalesce(completed < next_sequence, true)
+        ) as is_complete
+    from followed_begins
+
+),
+
+snapshots_in_turn as (
+
+    select
+        *,
+        lag(is_complete) over (
+            partition by kafka_topic, source_database
+            order by begin_sequence
+        ) as was_complete
+    from snapshots
+
+),
+
+-- No event tells what was deleted between a snapshot that was interrupted and the next.
+snapshots_that_replace as (
+
+    select
+        kafka_topic,
+        source_database,
+        begin_sequence as snapshot_sequence,
+        concat({{ position_of('begin_sequence') }}, '~') as up_to
+    from snapshots_in_turn
+    where is_complete and not was_complete
+
+),
+
+-- What ends every row of a table that was there before. A row that a snapshot read has
+-- the sequence of a declared one, or lies at the position of the other.
 events_of_tables as (
 
     select
         kafka_topic,
         table_uid,
         valid_from_sequence as ended_at,
+        valid_from_sequence as up_to,
         'ddl' as ended_by
     from table_schemas
     where row_effect = 'close_all'
@@ -70,6 +175,7 @@ events_of_tables as (
         versions_of_tables.kafka_topic,
         versions_of_tables.table_uid,
         declared_snapshots.snapshot_sequence as ended_at,
+        declared_snapshots.snapshot_sequence as up_to,
         'snapshot' as ended_by
     from declared_snapshots
     inner join versions_of_tables
@@ -83,6 +189,21 @@ events_of_tables as (
         on
             declared_snapshots.kafka_topic = resolved_cuts.kafka_topic
             and declared_snapshots.snapshot_sequence < resolved_cuts.cut_sequence
+    union all
+    select
+        versions_of_tables.kafka_topic,
+        versions_of_tables.table_uid,
+        snapshots_that_replace.snapshot_sequence as ended_at,
+        snapshots_that_replace.up_to,
+        'snapshot' as ended_by
+    from snapshots_that_replace
+    inner join versions_of_tables
+        on
+            snapshots_that_replace.kafka_topic = versions_of_tables.kafka_topic
+            and snapshots_that_replace.source_database
+            = versions_of_tables.source_database
+            and snapshots_that_replace.snapshot_sequence > versions_of_tables.since
+            and snapshots_that_replace.snapshot_sequence <= versions_of_tables.up_to
 
 ),
 
@@ -91,7 +212,7 @@ ends_of_tables as (
     select
         kafka_topic,
         table_uid,
-        collect_list(struct(ended_at, ended_by)) as ends
+        collect_list(struct(ended_at, ended_by, up_to)) as ends
     from events_of_tables
     group by kafka_topic, table_uid
 
@@ -199,7 +320,7 @@ met as (
                     met_end.ended_at > followed.change_sequence,
                     met_end.ended_at >= followed.change_sequence
                 )
-                and coalesce(met_end.ended_at < followed.next_sequence, true)
+                and coalesce(met_end.up_to < followed.next_sequence, true)
             ))
         ) as row_end
     from followed
@@ -289,6 +410,52 @@ last_states as (
 
 ),
 
+-- A commit of Debezium may begin a key before it ends the row that had it. The DELETE
+-- behind an INSERT that met a row ended that row: an INSERT and such a DELETE leave the
+-- key as it was, so what was met is known from before all those pairs.
+inserted as (
+
+    select
+        *,
+        coalesce(
+            op = 'c'
+            and next_is_end
+            and {{ has_commit_position('change_sequence') }}
+            and {{ moment_of('change_sequence') }}
+            = {{ moment_of('following_sequence') }},
+            false
+        ) as is_deleted_in_commit
+    from last_states
+
+),
+
+paired as (
+
+    select
+        *,
+        is_of_row
+        and lag(is_deleted_in_commit, 1, false) over (
+            partition by kafka_topic, table_uid, row_key
+            order by change_sequence
+        ) as ends_an_insert
+    from inserted
+
+),
+
+told as (
+
+    select
+        *,
+        last_value(
+            if(is_deleted_in_commit or ends_an_insert, null, image is not null)
+        ) ignore nulls over (
+            partition by kafka_topic, table_uid, row_key
+            order by change_sequence
+        ) as met_a_row
+    from paired
+
+),
+
 -- Without commit timestamps, a DELETE and an upsert of one millisecond are the two
 -- halves of one change of a key. A state equal to the one before is no new version.
 compared as (
@@ -299,9 +466,10 @@ compared as (
             partition by kafka_topic, table_uid, row_key
             order by change_sequence
         )) as is_new_state
-    from last_states
+    from told
     where
-        not coalesce(
+        not (ends_an_insert and coalesce(met_a_row, false))
+        and not coalesce(
             op = 'd'
             and not next_is_end
             and {{ is_millisecond('change_sequence') }}

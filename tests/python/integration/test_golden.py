@@ -37,7 +37,7 @@ def test_tables_equal_the_source(
         PROJECT,
         runs=runs,
         target=target,
-        row_versions=scenario.startswith("ticdc/"),
+        row_versions=True,
         console=Console(file=report, width=120),
     )
     assert is_equal, report.getvalue()

@@ -375,8 +375,7 @@ def build_recording(  # noqa: PLR0913 # each is an option of its own
         if row_versions:
             _set_var(copy, "row_versions", value=True)
         carrier = carrier or Files(copy / "messages")
-        topics = carrier.declare(declared_by(recording, lines))
-        declare_topics(copy, topics)
+        declare_topics(copy, carrier.declare(declared_by(recording, lines)))
 
         def dbt(*command: str) -> None:
             if before_run is not None:
@@ -391,7 +390,7 @@ def build_recording(  # noqa: PLR0913 # each is an option of its own
         return NotApplied(
             _pending(spark),
             _cut_down(spark),
-            compare_row_versions(spark, _SCHEMA, topics) if row_versions else None,
+            compare_row_versions(spark, _SCHEMA) if row_versions else None,
         )
 
 
@@ -576,7 +575,7 @@ def verify_together(  # noqa: PLR0913 # each is an option of its own
             console.print(f"{name}, {count} run(s)", highlight=False)
             equal[name] = compare_tables(recording, exported, left, console)
         if row_versions:
-            compared = compare_row_versions(spark, _SCHEMA, declared)
+            compared = compare_row_versions(spark, _SCHEMA)
             equal["row_versions"] = _are_equal(compared, console)
     return equal
 

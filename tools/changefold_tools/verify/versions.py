@@ -7,18 +7,14 @@ versions begin and end at the same changes in both.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from changefold.spark_text import sql_text
 from changefold_tools.generate.models import source_shapes
 from changefold_tools.generate.render import model_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from pyspark.sql import SparkSession
-
-    from changefold_tools.generate.table_history import TableShape
 
 
 @dataclass(frozen=True)
@@ -28,7 +24,7 @@ class ComparedVersions:
     Attributes:
         bounds: Begins and ends of versions, all tables together.
         differences: Where one of the two has a bound that the other lacks, a sentence each.
-        left_out: Tables that `row_versions` does not have yet.
+        left_out: Tables of which `row_versions` has no row.
     """
 
     bounds: int
@@ -36,27 +32,24 @@ class ComparedVersions:
     left_out: list[str]
 
 
-_PROTOCOLS: Final = frozenset({"ticdc_canal_json", "ticdc_simple", "ticdc_simple_avro"})
-"""Those whose changes are folded."""
-
-
-def compare_row_versions(
-    spark: SparkSession, schema: str, topics: Iterable[dict[str, Any]]
-) -> ComparedVersions:
+def compare_row_versions(spark: SparkSession, schema: str) -> ComparedVersions:
     """Compare the bounds of all versions of all tables.
 
     Args:
         spark: The session.
         schema: Schema of the tables.
-        topics: As in the var ``topics``.
     """
-    folded = {topic["name"] for topic in topics if topic["protocol"] in _PROTOCOLS}
     bounds, differences, left_out = 0, list[str](), list[str]()
     shapes = source_shapes(spark, schema)
-    unfolded = _unfolded_lives(shapes)
+    known = {
+        row.table_uid
+        for row in spark.sql(
+            f"select distinct table_uid from `{schema}`.row_versions"
+        ).collect()
+    }
     for shape, name in zip(shapes, model_names(shapes, lambda _: ""), strict=True):
         lives = {version["table_uid"] for version in shape.versions}
-        if shape.topic not in folded or not lives or lives & unfolded:
+        if not lives & known:
             left_out.append(name)
             continue
         rewritten = ", ".join(map(sql_text, ["", *shape.rewritten_at]))
@@ -91,15 +84,3 @@ def compare_row_versions(
                 for row in left.exceptAll(right).sort("at", "what").collect()
             ]
     return ComparedVersions(bounds, differences, left_out)
-
-
-def _unfolded_lives(shapes: Iterable[TableShape]) -> set[str]:
-    """Return the tables that the model leaves out; a model may have a part of one."""
-    return {
-        version["table_uid"]
-        for shape in shapes
-        for version in shape.versions
-        if not version["key_columns"]
-        or version["key_changed"]
-        or version["row_effect"] in {"rekey", "partition"}
-    }
