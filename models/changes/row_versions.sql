@@ -3,228 +3,17 @@
     partition_by=['is_open'],
 ) }}
 
+{%- set of_row = 'kafka_topic, table_uid, row_key' %}
+
 with
-
-table_schemas as (
-
-    select * from {{ ref('table_schemas') }}
-
-),
-
--- Not folded yet: rows without a key; those that a DDL moves to other keys, or ends by
--- their partition; those of which changes lack values; keys that leave their partition.
-lacking_values as (
-
-    select
-        table_schemas.kafka_topic,
-        table_schemas.table_uid
-    from table_schemas
-    inner join {{ ref('source_tables') }} as source_tables
-        on
-            table_schemas.kafka_topic = source_tables.kafka_topic
-            and table_schemas.source_database = source_tables.source_database
-            and table_schemas.source_table = source_tables.source_table
-    where source_tables.unavailable_until is not null
-
-),
-
-tables as (
-
-    select
-        table_schemas.kafka_topic,
-        table_schemas.table_uid
-    from table_schemas
-    left anti join lacking_values
-        on
-            table_schemas.kafka_topic = lacking_values.kafka_topic
-            and table_schemas.table_uid = lacking_values.table_uid
-    where not {{ has_unordered_moves() }}
-    group by table_schemas.kafka_topic, table_schemas.table_uid
-    having
-        bool_and(
-            cardinality(table_schemas.key_columns) > 0 and not table_schemas.key_changed
-        )
-        and bool_and(table_schemas.row_effect not in ('rekey', 'partition'))
-
-),
-
--- A row up to the sequence of a DDL has the table's name and key before it.
-versions_of_tables as (
-
-    select
-        table_schemas.kafka_topic,
-        table_schemas.table_uid,
-        table_schemas.source_database,
-        table_schemas.source_table,
-        table_schemas.key_columns,
-        coalesce(table_schemas.valid_from_sequence, '') as since,
-        coalesce(table_schemas.valid_to_sequence, '~') as up_to
-    from table_schemas
-    inner join tables
-        on
-            table_schemas.kafka_topic = tables.kafka_topic
-            and table_schemas.table_uid = tables.table_uid
-    where not table_schemas.is_dropped
-
-),
-
-declared_snapshots as (
-
-    {{ declared_snapshots_rows() }}
-
-),
-
--- A source at rest is read again at the same position, later.
-snapshot_positions as (
-
-    select
-        kafka_topic,
-        source_database,
-        source_position,
-        array_sort(array_distinct(flatten(collect_list(begun_at)))) as begun_at,
-        flatten(collect_list(completed_at)) as completed_at,
-        min(first_sequence) as first_sequence
-    from {{ ref('snapshot_passes') }}
-    group by kafka_topic, source_database, source_position
-
-),
-
--- The first row stands for the first begin.
-snapshot_begins as (
-
-    select
-        kafka_topic,
-        source_database,
-        source_position,
-        completed_at,
-        begin_sequence
-    from snapshot_positions
-        lateral view
-        explode(
-            concat(array(first_sequence), slice(begun_at, 2, cardinality(begun_at)))
-        ) as begin_sequence
-
-),
-
-followed_begins as (
-
-    select
-        *,
-        lead(begin_sequence) over (
-            partition by kafka_topic, source_database, source_position
-            order by begin_sequence
-        ) as next_sequence
-    from snapshot_begins
-
-),
-
-snapshots as (
-
-    select
-        kafka_topic,
-        source_database,
-        begin_sequence,
-        exists(
-            completed_at,
-            completed -> completed >= begin_sequence
-            and coalesce(completed < next_sequence, true)
-        ) as is_complete
-    from followed_begins
-
-),
-
-snapshots_in_turn as (
-
-    select
-        *,
-        lag(is_complete) over (
-            partition by kafka_topic, source_database
-            order by begin_sequence
-        ) as was_complete
-    from snapshots
-
-),
-
--- No event tells what was deleted between a snapshot that was interrupted and the next.
-snapshots_that_replace as (
-
-    select
-        kafka_topic,
-        source_database,
-        begin_sequence as snapshot_sequence,
-        concat({{ position_of('begin_sequence') }}, '~') as up_to
-    from snapshots_in_turn
-    where is_complete and not was_complete
-
-),
-
--- What ends every row of a table that was there before. A row that a snapshot read has
--- the sequence of a declared one, or lies at the position of the other.
-events_of_tables as (
-
-    select
-        kafka_topic,
-        table_uid,
-        valid_from_sequence as ended_at,
-        valid_from_sequence as up_to,
-        'ddl' as ended_by
-    from table_schemas
-    where row_effect = 'close_all'
-    union all
-    select
-        versions_of_tables.kafka_topic,
-        versions_of_tables.table_uid,
-        declared_snapshots.snapshot_sequence as ended_at,
-        declared_snapshots.snapshot_sequence as up_to,
-        'snapshot' as ended_by
-    from declared_snapshots
-    inner join versions_of_tables
-        on
-            declared_snapshots.kafka_topic = versions_of_tables.kafka_topic
-            and declared_snapshots.source_database = versions_of_tables.source_database
-            and declared_snapshots.source_table = versions_of_tables.source_table
-            and declared_snapshots.snapshot_sequence > versions_of_tables.since
-            and declared_snapshots.snapshot_sequence <= versions_of_tables.up_to
-    inner join {{ ref('resolved_cuts') }} as resolved_cuts
-        on
-            declared_snapshots.kafka_topic = resolved_cuts.kafka_topic
-            and declared_snapshots.snapshot_sequence < resolved_cuts.cut_sequence
-    union all
-    select
-        versions_of_tables.kafka_topic,
-        versions_of_tables.table_uid,
-        snapshots_that_replace.snapshot_sequence as ended_at,
-        snapshots_that_replace.up_to,
-        'snapshot' as ended_by
-    from snapshots_that_replace
-    inner join versions_of_tables
-        on
-            snapshots_that_replace.kafka_topic = versions_of_tables.kafka_topic
-            and snapshots_that_replace.source_database
-            = versions_of_tables.source_database
-            and snapshots_that_replace.snapshot_sequence > versions_of_tables.since
-            and snapshots_that_replace.snapshot_sequence <= versions_of_tables.up_to
-
-),
-
-ends_of_tables as (
-
-    select
-        kafka_topic,
-        table_uid,
-        collect_list(struct(ended_at, ended_by, up_to)) as ends
-    from events_of_tables
-    group by kafka_topic, table_uid
-
-),
 
 -- The changes, with the table that bore the name then.
 changes as (
 
     select
-        versions_of_tables.kafka_topic,
-        versions_of_tables.table_uid,
-        versions_of_tables.key_columns,
+        folded_tables.kafka_topic,
+        folded_tables.table_uid,
+        folded_tables.key_columns,
         changes.change_sequence,
         changes.op,
         changes.after,
@@ -239,13 +28,13 @@ changes as (
             if(changes.op = 'u', changes.before_sent, null), 'map<string, string>'
         ) as texts_before
     from {{ ref('changes') }} as changes
-    inner join versions_of_tables
+    inner join {{ ref('folded_tables') }} as folded_tables
         on
-            changes.kafka_topic = versions_of_tables.kafka_topic
-            and changes.source_database = versions_of_tables.source_database
-            and changes.source_table = versions_of_tables.source_table
-            and changes.change_sequence > versions_of_tables.since
-            and changes.change_sequence <= versions_of_tables.up_to
+            changes.kafka_topic = folded_tables.kafka_topic
+            and changes.source_database = folded_tables.source_database
+            and changes.source_table = folded_tables.source_table
+            and changes.change_sequence > folded_tables.from_sequence
+            and changes.change_sequence <= folded_tables.to_sequence
 
 ),
 
@@ -274,13 +63,16 @@ events as (
         table_uid,
         if(event_op = 'd', key_before, key_after) as row_key,
         change_sequence,
-        event_op as op,
-        if(event_op = 'd', null, after) as image,
-        commit_ts,
-        batch_id,
+        event_op = 'd' as is_deleted,
         kafka_partition,
         kafka_offset,
-        event_index
+        event_index,
+        struct(
+            event_op as op,
+            commit_ts,
+            batch_id,
+            if(event_op = 'd', null, after) as image
+        ) as payload
     from keyed
         lateral view
         explode(if(op = 'u' and key_before <> key_after, array('d', 'c'), array(op)))
@@ -293,11 +85,11 @@ followed as (
     select
         *,
         lead(change_sequence) over (
-            partition by kafka_topic, table_uid, row_key
+            partition by {{ of_row }}
             order by
                 change_sequence asc,
-                op = 'd' desc,
-                kafka_partition,
+                is_deleted desc,
+                kafka_partition asc,
                 kafka_offset asc,
                 event_index asc
         ) as next_sequence
@@ -305,24 +97,32 @@ followed as (
 
 ),
 
--- After the first end there is no row.
+ends_of_tables as (
+
+    select
+        kafka_topic,
+        table_uid,
+        collect_list(struct(end_sequence, kept_up_to, ended_by)) as table_ends
+    from {{ ref('table_ends') }}
+    group by kafka_topic, table_uid
+
+),
+
+-- The first thing that ended all rows of the table while the row was there.
 met as (
 
     select
         followed.*,
-        if(
-            followed.op = 'd',
-            null,
-            array_min(filter(
-                ends_of_tables.ends,
-                met_end -> if(
-                    met_end.ended_by = 'snapshot',
-                    met_end.ended_at > followed.change_sequence,
-                    met_end.ended_at >= followed.change_sequence
-                )
-                and coalesce(met_end.up_to < followed.next_sequence, true)
-            ))
-        ) as row_end
+        array_min(filter(
+            ends_of_tables.table_ends,
+            table_end -> not followed.is_deleted
+            and if(
+                table_end.ended_by = 'snapshot',
+                table_end.end_sequence > followed.change_sequence,
+                table_end.end_sequence >= followed.change_sequence
+            )
+            and coalesce(table_end.kept_up_to < followed.next_sequence, true)
+        )) as row_end
     from followed
     left join ends_of_tables
         on
@@ -331,45 +131,41 @@ met as (
 
 ),
 
--- The states that a row went through; null where there is none.
+-- The states that a row went through, also that it was not there.
 states as (
 
     select
         kafka_topic,
         table_uid,
         row_key,
+        state.change_sequence,
+        state.is_deleted,
+        state.is_ddl,
+        state.payload,
+        if(state.is_deleted, null, xxhash64(state.payload.image)) as row_hash,
         kafka_partition,
         kafka_offset,
-        event_index,
-        state.*,
-        if(state.image is null, null, xxhash64(state.image)) as row_hash
+        event_index
     from met
         lateral view
-        explode(filter(
-            array(
-                named_struct(
-                    'change_sequence', change_sequence,
-                    'is_of_row', true,
-                    'op', op,
-                    'image', image,
-                    'commit_ts', commit_ts,
-                    'batch_id', batch_id
-                ),
-                if(
-                    row_end is null,
-                    null,
-                    named_struct(
-                        'change_sequence', row_end.ended_at,
-                        'is_of_row', false,
-                        'op', row_end.ended_by,
-                        'image', cast(null as string),
-                        'commit_ts', cast(null as bigint),
-                        'batch_id', cast(null as bigint)
-                    )
+        explode(array_compact(array(
+            struct(change_sequence, is_deleted, false as is_ddl, payload),
+            if(
+                row_end is null,
+                null,
+                struct(
+                    row_end.end_sequence as change_sequence,
+                    true as is_deleted,
+                    true as is_ddl,
+                    struct(
+                        row_end.ended_by as op,
+                        cast(null as bigint) as commit_ts,
+                        cast(null as bigint) as batch_id,
+                        cast(null as string) as image
+                    ) as payload
                 )
-            ),
-            each_state -> each_state is not null
-        )) as state
+            )
+        ))) as state
 
 ),
 
@@ -380,12 +176,12 @@ ordered as (
     select
         *,
         lead(change_sequence) over (
-            partition by kafka_topic, table_uid, row_key
+            partition by {{ of_row }}
             order by
                 change_sequence asc,
-                is_of_row desc,
-                image is null desc,
-                kafka_offset,
+                is_ddl asc,
+                is_deleted desc,
+                kafka_offset asc,
                 kafka_partition asc,
                 event_index asc
         ) as later_sequence
@@ -397,12 +193,12 @@ last_states as (
 
     select
         *,
-        lead(image is null) over (
-            partition by kafka_topic, table_uid, row_key
+        lead(is_deleted) over (
+            partition by {{ of_row }}
             order by change_sequence
-        ) as next_is_end,
+        ) as next_is_deleted,
         lead(change_sequence) over (
-            partition by kafka_topic, table_uid, row_key
+            partition by {{ of_row }}
             order by change_sequence
         ) as following_sequence
     from ordered
@@ -410,49 +206,9 @@ last_states as (
 
 ),
 
--- A commit of Debezium may begin a key before it ends the row that had it. The DELETE
--- behind an INSERT that met a row ended that row: an INSERT and such a DELETE leave the
--- key as it was, so what was met is known from before all those pairs.
-inserted as (
+in_turn as (
 
-    select
-        *,
-        coalesce(
-            op = 'c'
-            and next_is_end
-            and {{ has_commit_position('change_sequence') }}
-            and {{ moment_of('change_sequence') }}
-            = {{ moment_of('following_sequence') }},
-            false
-        ) as is_deleted_in_commit
-    from last_states
-
-),
-
-paired as (
-
-    select
-        *,
-        is_of_row
-        and lag(is_deleted_in_commit, 1, false) over (
-            partition by kafka_topic, table_uid, row_key
-            order by change_sequence
-        ) as ends_an_insert
-    from inserted
-
-),
-
-told as (
-
-    select
-        *,
-        last_value(
-            if(is_deleted_in_commit or ends_an_insert, null, image is not null)
-        ) ignore nulls over (
-            partition by kafka_topic, table_uid, row_key
-            order by change_sequence
-        ) as met_a_row
-    from paired
+    {{ without_ends_of_before('last_states', of_row) }}
 
 ),
 
@@ -462,16 +218,16 @@ compared as (
 
     select
         *,
-        not(row_hash <=> lag(row_hash) over (
-            partition by kafka_topic, table_uid, row_key
+        row_hash is distinct from lag(row_hash) over (
+            partition by {{ of_row }}
             order by change_sequence
-        )) as is_new_state
-    from told
+        ) as is_new_state
+    from in_turn
     where
-        not (ends_an_insert and coalesce(met_a_row, false))
-        and not coalesce(
-            op = 'd'
-            and not next_is_end
+        not coalesce(
+            is_deleted
+            and not is_ddl
+            and not next_is_deleted
             and {{ is_millisecond('change_sequence') }}
             and {{ moment_of('change_sequence') }}
             = {{ moment_of('following_sequence') }},
@@ -485,13 +241,13 @@ bounded as (
     select
         *,
         lead(change_sequence) over (
-            partition by kafka_topic, table_uid, row_key
+            partition by {{ of_row }}
             order by change_sequence
         ) as to_sequence,
-        lead(op) over (
-            partition by kafka_topic, table_uid, row_key
+        lead(payload.op) over (
+            partition by {{ of_row }}
             order by change_sequence
-        ) as ended_by
+        ) as next_op
     from compared
     where is_new_state
 
@@ -520,16 +276,16 @@ row_versions as (
         ) as valid_to,
 
         ---------- change
-        op,
-        if(ended_by in ('c', 'r'), 'u', ended_by) as ended_by,
-        commit_ts,
-        batch_id,
+        payload.op,
+        if(next_op in ('c', 'r'), 'u', next_op) as ended_by,
+        payload.commit_ts,
+        payload.batch_id,
 
         ---------- row
-        image,
+        payload.image,
         row_hash
     from bounded
-    where image is not null
+    where not is_deleted
 
 )
 

@@ -1,0 +1,150 @@
+{{ config(enabled=var('row_versions', false)) }}
+
+with
+
+folded_tables as (
+
+    select * from {{ ref('folded_tables') }}
+
+),
+
+declared_snapshots as (
+
+    {{ declared_snapshots_rows() }}
+
+),
+
+-- A source at rest is read again at the same position, later.
+snapshot_positions as (
+
+    select
+        kafka_topic,
+        source_database,
+        source_position,
+        array_sort(array_distinct(flatten(collect_list(begun_at)))) as begun_at,
+        flatten(collect_list(completed_at)) as completed_at,
+        min(first_sequence) as first_sequence
+    from {{ ref('snapshot_passes') }}
+    group by kafka_topic, source_database, source_position
+
+),
+
+-- The first row stands for the first begin.
+snapshot_begins as (
+
+    select
+        kafka_topic,
+        source_database,
+        source_position,
+        completed_at,
+        begin_sequence
+    from snapshot_positions
+        lateral view
+        explode(
+            concat(array(first_sequence), slice(begun_at, 2, cardinality(begun_at)))
+        ) as begin_sequence
+
+),
+
+followed_begins as (
+
+    select
+        *,
+        lead(begin_sequence) over (
+            partition by kafka_topic, source_database, source_position
+            order by begin_sequence
+        ) as next_sequence
+    from snapshot_begins
+
+),
+
+snapshots as (
+
+    select
+        kafka_topic,
+        source_database,
+        begin_sequence,
+        exists(
+            completed_at,
+            completed -> completed >= begin_sequence
+            and coalesce(completed < next_sequence, true)
+        ) as is_complete
+    from followed_begins
+
+),
+
+snapshots_in_turn as (
+
+    select
+        *,
+        lag(is_complete) over (
+            partition by kafka_topic, source_database
+            order by begin_sequence
+        ) as was_complete
+    from snapshots
+
+),
+
+-- No event tells what was deleted between a snapshot that was interrupted and the next.
+snapshots_that_replace as (
+
+    select
+        kafka_topic,
+        source_database,
+        begin_sequence as snapshot_sequence,
+        concat({{ position_of('begin_sequence') }}, '~') as kept_up_to
+    from snapshots_in_turn
+    where is_complete and not was_complete
+
+),
+
+-- What ends every row of a table that was there before. A row that a snapshot read has
+-- the sequence of a declared one, or lies at the position of the other.
+table_ends as (
+
+    select
+        kafka_topic,
+        table_uid,
+        valid_from_sequence as end_sequence,
+        valid_from_sequence as kept_up_to,
+        'ddl' as ended_by
+    from {{ ref('table_schemas') }}
+    where row_effect = 'close_all'
+    union all
+    select
+        folded_tables.kafka_topic,
+        folded_tables.table_uid,
+        declared_snapshots.snapshot_sequence as end_sequence,
+        declared_snapshots.snapshot_sequence as kept_up_to,
+        'snapshot' as ended_by
+    from declared_snapshots
+    inner join folded_tables
+        on
+            declared_snapshots.kafka_topic = folded_tables.kafka_topic
+            and declared_snapshots.source_database = folded_tables.source_database
+            and declared_snapshots.source_table = folded_tables.source_table
+            and declared_snapshots.snapshot_sequence > folded_tables.from_sequence
+            and declared_snapshots.snapshot_sequence <= folded_tables.to_sequence
+    inner join {{ ref('resolved_cuts') }} as resolved_cuts
+        on
+            declared_snapshots.kafka_topic = resolved_cuts.kafka_topic
+            and declared_snapshots.snapshot_sequence < resolved_cuts.cut_sequence
+    union all
+    select
+        folded_tables.kafka_topic,
+        folded_tables.table_uid,
+        snapshots_that_replace.snapshot_sequence as end_sequence,
+        snapshots_that_replace.kept_up_to,
+        'snapshot' as ended_by
+    from snapshots_that_replace
+    inner join folded_tables
+        on
+            snapshots_that_replace.kafka_topic = folded_tables.kafka_topic
+            and snapshots_that_replace.source_database
+            = folded_tables.source_database
+            and snapshots_that_replace.snapshot_sequence > folded_tables.from_sequence
+            and snapshots_that_replace.snapshot_sequence <= folded_tables.to_sequence
+
+)
+
+select * from table_ends
