@@ -324,6 +324,17 @@
 {% endmacro %}
 
 
+{#
+    Whether any change lacks values which it did not change.
+
+    Returns:
+        A bool.
+#}
+{% macro some_values_lack() %}
+    {{ return(changefold._source_tables() | selectattr('unavailable_until') | list | length > 0) }}
+{% endmacro %}
+
+
 {# The rows of the model `source_tables`, once for each state of it. #}
 {% macro _source_tables() %}
     {%- set relation = changefold.built_relation('source_tables') -%}

@@ -9,10 +9,24 @@ table_schemas as (
 ),
 
 -- Not folded yet: rows without a key; those that a DDL moves to other keys, or ends by
--- their partition; those of which changes lack values; keys that leave their partition.
-lacking_values as (
+-- their partition; keys that leave their partition.
+tables as (
 
     select
+        kafka_topic,
+        table_uid
+    from table_schemas
+    where not {{ has_unordered_moves() }}
+    group by kafka_topic, table_uid
+    having
+        bool_and(cardinality(key_columns) > 0 and not key_changed)
+        and bool_and(row_effect not in ('rekey', 'partition'))
+
+),
+
+lacking_values as (
+
+    select distinct
         table_schemas.kafka_topic,
         table_schemas.table_uid
     from table_schemas
@@ -25,26 +39,6 @@ lacking_values as (
 
 ),
 
-tables as (
-
-    select
-        table_schemas.kafka_topic,
-        table_schemas.table_uid
-    from table_schemas
-    left anti join lacking_values
-        on
-            table_schemas.kafka_topic = lacking_values.kafka_topic
-            and table_schemas.table_uid = lacking_values.table_uid
-    where not {{ has_unordered_moves() }}
-    group by table_schemas.kafka_topic, table_schemas.table_uid
-    having
-        bool_and(
-            cardinality(table_schemas.key_columns) > 0 and not table_schemas.key_changed
-        )
-        and bool_and(table_schemas.row_effect not in ('rekey', 'partition'))
-
-),
-
 -- A row up to the sequence of a DDL has the table's name and key before it.
 folded_tables as (
 
@@ -54,6 +48,7 @@ folded_tables as (
         table_schemas.source_database,
         table_schemas.source_table,
         table_schemas.key_columns,
+        lacking_values.table_uid is not null as lacks_values,
         coalesce(table_schemas.valid_from_sequence, '') as from_sequence,
         coalesce(table_schemas.valid_to_sequence, '~') as to_sequence
     from table_schemas
@@ -61,6 +56,10 @@ folded_tables as (
         on
             table_schemas.kafka_topic = tables.kafka_topic
             and table_schemas.table_uid = tables.table_uid
+    left join lacking_values
+        on
+            table_schemas.kafka_topic = lacking_values.kafka_topic
+            and table_schemas.table_uid = lacking_values.table_uid
     where not table_schemas.is_dropped
 
 )

@@ -3,7 +3,8 @@
     partition_by=['is_open'],
 ) }}
 
-{%- set of_row = 'kafka_topic, table_uid, row_key' %}
+{%- set row_columns = ['kafka_topic', 'table_uid', 'row_key'] %}
+{%- set of_row = row_columns | join(', ') %}
 
 with
 
@@ -14,9 +15,11 @@ changes as (
         folded_tables.kafka_topic,
         folded_tables.table_uid,
         folded_tables.key_columns,
+        folded_tables.lacks_values,
         changes.change_sequence,
         changes.op,
         changes.after,
+        changes.unavailable_columns,
         changes.commit_ts,
         changes.batch_id,
         changes.kafka_partition,
@@ -67,6 +70,8 @@ events as (
         kafka_partition,
         kafka_offset,
         event_index,
+        lacks_values,
+        unavailable_columns,
         struct(
             event_op as op,
             commit_ts,
@@ -77,6 +82,12 @@ events as (
         lateral view
         explode(if(op = 'u' and key_before <> key_after, array('d', 'c'), array(op)))
         as event_op
+
+),
+
+completed as (
+
+    {{ values_not_sent('events', row_columns) }}
 
 ),
 
@@ -93,7 +104,7 @@ followed as (
                 kafka_offset asc,
                 event_index asc
         ) as next_sequence
-    from events
+    from completed
 
 ),
 
@@ -161,7 +172,8 @@ states as (
                         row_end.ended_by as op,
                         cast(null as bigint) as commit_ts,
                         cast(null as bigint) as batch_id,
-                        cast(null as string) as image
+                        cast(null as string) as image,
+                        cast(null as array<string>) as unknown_columns
                     ) as payload
                 )
             )
@@ -283,6 +295,7 @@ row_versions as (
 
         ---------- row
         payload.image,
+        payload.unknown_columns,
         row_hash
     from bounded
     where not is_deleted
