@@ -10,7 +10,8 @@
     Arguments:
         events: name of a relation: of_row, change_sequence, is_deleted, kafka_partition,
             kafka_offset, event_index, unavailable_columns (JSON), lacks_values (whether a
-            change of the table has some), and payload (op, commit_ts, batch_id, image).
+            change of the table has some), table_ends (what ended all rows of the table, an
+            array), and payload (op, commit_ts, batch_id, image).
         of_row: names of the columns that tell a row, those of its table first.
 
     Returns:
@@ -22,8 +23,8 @@
     {%- set of_event = of_row + ['change_sequence', 'is_deleted', 'kafka_partition', 'kafka_offset', 'event_index'] -%}
     {%- if not execute or not changefold.some_values_lack() %}
     select
-        {{ of_event | join(',
-        ') }},
+        {{ of_event | join(',\n        ') }},
+        table_ends,
         {{ changefold._complete_payload() }}
     from {{ events }}
     {%- else %}
@@ -114,12 +115,14 @@
 
     select
         {{ of_event | join(',\n        ') }},
+        table_ends,
         {{ changefold._complete_payload() }}
     from {{ events }}
     where not lacks_values
     union all
     select
         {{ of_event | join(',\n        ') }},
+        table_ends,
         struct(
             payload.op,
             payload.commit_ts,

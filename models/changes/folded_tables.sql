@@ -9,14 +9,13 @@ table_schemas as (
 ),
 
 -- Not folded yet: rows without a key; those that a DDL moves to other keys, or ends by
--- their partition; keys that leave their partition.
+-- their partition.
 tables as (
 
     select
         kafka_topic,
         table_uid
     from table_schemas
-    where not {{ has_unordered_moves() }}
     group by kafka_topic, table_uid
     having
         bool_and(cardinality(key_columns) > 0 and not key_changed)

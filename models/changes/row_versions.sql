@@ -58,26 +58,24 @@ keyed as (
 
 ),
 
--- An UPDATE of the key ends one row and begins another.
-events as (
+ends_of_tables as (
 
     select
         kafka_topic,
         table_uid,
-        if(event_op = 'd', key_before, key_after) as row_key,
-        change_sequence,
+        collect_list(struct(end_sequence, kept_up_to, ended_by)) as table_ends
+    from {{ ref('table_ends') }}
+    group by kafka_topic, table_uid
+
+),
+
+-- An UPDATE of the key ends one row and begins another.
+split as (
+
+    select
+        *,
         event_op = 'd' as is_deleted,
-        kafka_partition,
-        kafka_offset,
-        event_index,
-        lacks_values,
-        unavailable_columns,
-        struct(
-            event_op as op,
-            commit_ts,
-            batch_id,
-            if(event_op = 'd', null, after) as image
-        ) as payload
+        event_op = 'd' and op = 'u' as is_move
     from keyed
         lateral view
         explode(if(op = 'u' and key_before <> key_after, array('d', 'c'), array(op)))
@@ -85,9 +83,44 @@ events as (
 
 ),
 
+events as (
+
+    select
+        split.kafka_topic,
+        split.table_uid,
+        if(split.is_deleted, split.key_before, split.key_after) as row_key,
+        split.change_sequence,
+        split.is_deleted,
+        split.is_move,
+        split.kafka_partition,
+        split.kafka_offset,
+        split.event_index,
+        split.lacks_values,
+        split.unavailable_columns,
+        ends_of_tables.table_ends,
+        struct(
+            split.event_op as op,
+            split.commit_ts,
+            split.batch_id,
+            if(split.is_deleted, null, split.after) as image
+        ) as payload
+    from split
+    left join ends_of_tables
+        on
+            split.kafka_topic = ends_of_tables.kafka_topic
+            and split.table_uid = ends_of_tables.table_uid
+
+),
+
+placed as (
+
+    {{ moves_between_partitions('events', row_columns) }}
+
+),
+
 completed as (
 
-    {{ values_not_sent('events', row_columns) }}
+    {{ values_not_sent('placed', row_columns) }}
 
 ),
 
@@ -108,37 +141,22 @@ followed as (
 
 ),
 
-ends_of_tables as (
-
-    select
-        kafka_topic,
-        table_uid,
-        collect_list(struct(end_sequence, kept_up_to, ended_by)) as table_ends
-    from {{ ref('table_ends') }}
-    group by kafka_topic, table_uid
-
-),
-
 -- The first thing that ended all rows of the table while the row was there.
 met as (
 
     select
-        followed.*,
+        *,
         array_min(filter(
-            ends_of_tables.table_ends,
-            table_end -> not followed.is_deleted
+            table_ends,
+            table_end -> not is_deleted
             and if(
                 table_end.ended_by = 'snapshot',
-                table_end.end_sequence > followed.change_sequence,
-                table_end.end_sequence >= followed.change_sequence
+                table_end.end_sequence > change_sequence,
+                table_end.end_sequence >= change_sequence
             )
-            and coalesce(table_end.kept_up_to < followed.next_sequence, true)
+            and coalesce(table_end.kept_up_to < next_sequence, true)
         )) as row_end
     from followed
-    left join ends_of_tables
-        on
-            followed.kafka_topic = ends_of_tables.kafka_topic
-            and followed.table_uid = ends_of_tables.table_uid
 
 ),
 
