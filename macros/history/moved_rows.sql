@@ -52,6 +52,49 @@
 
     ),
 
+    told as (
+
+        {{ changefold.rows_left_by_batches('batches', life) }}
+
+    )
+
+    select
+        * except (
+            change_sequence, batch, ends_before, begins_anew, own_change, first_op,
+            last_op, other_moves, is_left, is_there
+        ),
+        if(
+            is_move and last_op is not null,
+            {{ changefold.behind_position('change_sequence') }},
+            change_sequence
+        )
+            as change_sequence,
+        is_move and is_there is null and ends_before = 0 as ends_if_new
+    from told
+    where
+        not is_move
+        or last_op is null
+        or not coalesce(is_there, false)
+{%- endmacro %}
+
+
+{#
+    Events of keys, with what the other events of their batch tell of an end by a move: see
+    `placed_moves`.
+
+    Arguments:
+        batches: name of a relation: batch, is_move, is_deleted, op, change_sequence,
+            event_index, and the columns of life.
+        life: a `partition by` of the columns that tell a row between two ends of its table.
+
+    Returns:
+        A `select`: those columns, and last_op (of the batch's last event that is no such
+        end; null without one) and is_there (whether the row is there after the batch; null
+        if nothing tells), among others.
+#}
+{% macro rows_left_by_batches(batches, life) -%}
+    with
+
     following as (
 
         select
@@ -61,7 +104,7 @@
                 order by change_sequence, event_index
             ) as begins_anew,
             if(is_move, null, struct(change_sequence, event_index, op)) as own_change
-        from batches
+        from {{ batches }}
 
     ),
 
@@ -89,32 +132,10 @@
             end as is_left
         from counted
 
-    ),
-
-    told as (
-
-        select
-            *,
-            last_value(is_left, true) over ({{ life }} order by batch) as is_there
-        from left_over
-
     )
 
     select
-        * except (
-            change_sequence, batch, ends_before, begins_anew, own_change, first_op,
-            last_op, other_moves, is_left, is_there
-        ),
-        if(
-            is_move and last_op is not null,
-            {{ changefold.behind_position('change_sequence') }},
-            change_sequence
-        )
-            as change_sequence,
-        is_move and is_there is null and ends_before = 0 as ends_if_new
-    from told
-    where
-        not is_move
-        or last_op is null
-        or not coalesce(is_there, false)
+        *,
+        last_value(is_left) ignore nulls over ({{ life }} order by batch) as is_there
+    from left_over
 {%- endmacro %}

@@ -3,12 +3,7 @@
     of the old key. Canal sends an UPDATE of a key to the partition of the new key only, so
     no offset tells which of the two was first.
 
-    Canal converts and sends a batch at once. The events of a key within a batch begin and
-    end a row in turn: where it begins though it had not ended, an UPDATE to another key
-    has ended it before. Such an end is left out, as the next row begins at once. One that is
-    left over ended the last row, after all other events of the batch. What a batch alone
-    does not tell is whether its first row followed another one: that is what the batches
-    before it tell.
+    The rule is that of `placed_moves`, over all tables.
 
     Arguments:
         events: name of a relation: of_row, is_move (the row ended because its key was
@@ -21,8 +16,7 @@
 #}
 {% macro moves_between_partitions(events, of_row) -%}
     {%- set kept -%}
-        {{ of_row | join(',
-        ') }},
+        {{ of_row | join(',\n        ') }},
         is_deleted,
         kafka_partition,
         kafka_offset,
@@ -45,6 +39,7 @@
 
         select
             *,
+            payload.op,
             {{ changefold.position_of('change_sequence') }} as batch,
             coalesce(size(filter(
                 table_ends, table_end -> table_end.end_sequence < change_sequence
@@ -54,52 +49,9 @@
 
     ),
 
-    following as (
-
-        select
-            *,
-            payload.op = 'c' and not is_move and not lag(is_deleted, 1, true) over (
-                {{ life }}, batch, is_move
-                order by change_sequence, event_index
-            ) as begins_anew,
-            if(is_move, null, struct(change_sequence, event_index, payload.op as op))
-                as own_event
-        from batches
-
-    ),
-
-    counted as (
-
-        select
-            *,
-            min(own_event) over ({{ life }}, batch).op as first_op,
-            max(own_event) over ({{ life }}, batch).op as last_op,
-            count_if(is_move) over ({{ life }}, batch)
-            - count_if(begins_anew) over ({{ life }}, batch) as other_moves
-        from following
-
-    ),
-
-    -- Null: it is there after the batch if it was there before.
-    left_over as (
-
-        select
-            *,
-            case
-                when last_op is null or last_op = 'd' then false
-                when other_moves <= 0 then true
-                when other_moves > 1 or first_op <> 'c' then false
-            end as is_left
-        from counted
-
-    ),
-
     told as (
 
-        select
-            *,
-            last_value(is_left) ignore nulls over ({{ life }} order by batch) as is_there
-        from left_over
+        {{ changefold.rows_left_by_batches('batches', life) }}
 
     )
 

@@ -19,7 +19,6 @@
         unknown_columns.
 #}
 {% macro values_not_sent(events, of_row) -%}
-    {%- set of_table = of_row[:-1] -%}
     {%- set of_event = of_row + ['change_sequence', 'is_deleted', 'kafka_partition', 'kafka_offset', 'event_index'] -%}
     {%- if not execute or not changefold.some_values_lack() %}
     select
@@ -42,46 +41,9 @@
 
     ),
 
-    lacking_columns as (
-
-        select distinct
-            {{ of_table | join(',\n            ') }},
-            name
-        from lacking
-            lateral view explode(missing) as name
-
-    ),
-
-    told as (
-
-        select
-            {%- for column in of_event %}
-            lacking.{{ column }},
-            {%- endfor %}
-            lacking_columns.name,
-            array_contains(lacking.missing, lacking_columns.name) as is_missing,
-            last_value(if(
-                lacking.is_deleted or array_contains(lacking.missing, lacking_columns.name),
-                null,
-                struct(try_element_at(lacking.texts, lacking_columns.name) as text)
-            )) ignore nulls over (
-                partition by lacking.{{ of_row | join(', lacking.') }}, lacking_columns.name
-                order by lacking.change_sequence, lacking.kafka_offset, lacking.event_index
-            ) as known
-        from lacking
-        inner join lacking_columns
-            on {% for column in of_table %}lacking.{{ column }} = lacking_columns.{{ column }}{{ ' and ' if not loop.last }}{% endfor %}
-
-    ),
-
     filled as (
 
-        select
-            {{ of_event | join(',\n            ') }},
-            map_from_entries(collect_list(struct(name, known.text))) as texts
-        from told
-        where is_missing and known is not null
-        group by {{ of_event | join(', ') }}
+        {{ changefold._values_from_before('lacking', of_row, of_event) }}
 
     ),
 
@@ -155,4 +117,53 @@
             payload.image,
             cast(null as array<string>) as unknown_columns
         ) as payload
+{%- endmacro %}
+
+
+{#
+    Of each event that lacks values, those that the last event of the row before it has
+    sent: texts, a map by the name of the column.
+#}
+{% macro _values_from_before(lacking, of_row, of_event) -%}
+    {%- set of_table = of_row[:-1] -%}
+    with
+
+    lacking_columns as (
+
+        select distinct
+            {{ of_table | join(',\n            ') }},
+            name
+        from {{ lacking }}
+            lateral view explode(missing) as name
+
+    ),
+
+    told as (
+
+        select
+            {%- for column in of_event %}
+            lacking.{{ column }},
+            {%- endfor %}
+            lacking_columns.name,
+            array_contains(lacking.missing, lacking_columns.name) as is_missing,
+            last_value(if(
+                lacking.is_deleted or array_contains(lacking.missing, lacking_columns.name),
+                null,
+                struct(try_element_at(lacking.texts, lacking_columns.name) as text)
+            )) ignore nulls over (
+                partition by lacking.{{ of_row | join(', lacking.') }}, lacking_columns.name
+                order by lacking.change_sequence, lacking.kafka_offset, lacking.event_index
+            ) as known
+        from {{ lacking }} as lacking
+        inner join lacking_columns
+            on {% for column in of_table %}lacking.{{ column }} = lacking_columns.{{ column }}{{ ' and ' if not loop.last }}{% endfor %}
+
+    )
+
+    select
+        {{ of_event | join(',\n        ') }},
+        map_from_entries(collect_list(struct(name, known.text))) as texts
+    from told
+    where is_missing and known is not null
+    group by {{ of_event | join(', ') }}
 {%- endmacro %}

@@ -14,7 +14,11 @@ from changefold_tools.generate.models import source_shapes
 from changefold_tools.generate.render import model_names
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pyspark.sql import SparkSession
+
+    from changefold_tools.generate.table_history import TableShape
 
 
 @dataclass(frozen=True)
@@ -39,48 +43,57 @@ def compare_row_versions(spark: SparkSession, schema: str) -> ComparedVersions:
         spark: The session.
         schema: Schema of the tables.
     """
-    bounds, differences, left_out = 0, list[str](), list[str]()
     shapes = source_shapes(spark, schema)
+    named = zip(shapes, model_names(shapes, lambda _: ""), strict=True)
+    # Our own schema, and names of our own models.
     known = {
         row.table_uid
         for row in spark.sql(
             f"select distinct table_uid from `{schema}`.row_versions"
         ).collect()
     }
-    for shape, name in zip(shapes, model_names(shapes, lambda _: ""), strict=True):
+    bounds, differences, left_out = 0, list[str](), list[str]()
+    for shape, name in named:
         lives = {version["table_uid"] for version in shape.versions}
         if not lives & known:
             left_out.append(name)
             continue
-        rewritten = ", ".join(map(sql_text, ["", *shape.rewritten_at]))
-        # Our own schema, and names of our own models.
-        ours = spark.sql(f"""
-            select bound.*
+        for row in spark.sql(_bounds_of_both(schema, name, shape, lives)).collect():
+            bounds += row.folded
+            if row.folded != row.of_history:
+                differences.append(
+                    f"{name}: {row.folded} version(s) of row_versions and "
+                    f"{row.of_history} of the history {row.what} at {row.at} ({row.op})"
+                )
+    return ComparedVersions(bounds, differences, left_out)
+
+
+def _bounds_of_both(
+    schema: str, name: str, shape: TableShape, lives: Iterable[str]
+) -> str:
+    """Return a query: what, at, op, and how many versions of each side do so there."""
+    rewritten = ", ".join(map(sql_text, ["", *shape.rewritten_at]))
+    return f"""
+        with
+        versions as (
+            select true as is_folded, from_sequence as since, to_sequence as until, op
             from `{schema}`.row_versions
-            lateral view explode(array(
-                struct('begins' as what, from_sequence as at, op),
-                struct('ends' as what, to_sequence as at, null as op)
-            )) as bound
             where kafka_topic = {sql_text(shape.topic)}
                 and table_uid in ({", ".join(map(sql_text, sorted(lives)))})
-                and bound.at is not null
-        """)
-        histories = spark.sql(f"""
-            select bound.*
+            union all
+            select false, _cdc_valid_from_sequence, _cdc_valid_to_sequence, _cdc_op
             from `{schema}`.`scd2_{name}`
-            lateral view explode(array(
-                struct('begins' as what, _cdc_valid_from_sequence as at, _cdc_op as op),
-                struct('ends' as what, _cdc_valid_to_sequence as at, null as op)
-            )) as bound
-            where bound.at not in ({rewritten})
-        """)
-        bounds += ours.count()
-        for left, right, where in (
-            (ours, histories, "row_versions only"),
-            (histories, ours, "the history only"),
-        ):
-            differences += [
-                f"{name}: a version {row.what} at {row.at} ({row.op}) in {where}"
-                for row in left.exceptAll(right).sort("at", "what").collect()
-            ]
-    return ComparedVersions(bounds, differences, left_out)
+        )
+        select
+            bound.*,
+            count_if(is_folded) as folded,
+            count_if(not is_folded) as of_history
+        from versions
+        lateral view explode(array(
+            struct('begin' as what, since as at, op),
+            struct('end' as what, until as at, cast(null as string) as op)
+        )) as bound
+        where bound.at not in ({rewritten})
+        group by bound
+        order by bound.at, bound.what
+    """
