@@ -38,28 +38,87 @@ lacking_values as (
 
 ),
 
--- A row up to the sequence of a DDL has the table's name and key before it.
-folded_tables as (
+-- A row up to the sequence of a DDL has the table's name and key before it. Most DDLs
+-- change neither.
+versions as (
 
     select
-        table_schemas.kafka_topic,
-        table_schemas.table_uid,
-        table_schemas.source_database,
-        table_schemas.source_table,
-        table_schemas.key_columns,
-        lacking_values.table_uid is not null as lacks_values,
-        coalesce(table_schemas.valid_from_sequence, '') as from_sequence,
-        coalesce(table_schemas.valid_to_sequence, '~') as to_sequence
+        table_schemas.*,
+        struct(
+            table_schemas.source_database,
+            table_schemas.source_table,
+            table_schemas.key_columns
+        ) as identity
     from table_schemas
     inner join tables
         on
             table_schemas.kafka_topic = tables.kafka_topic
             and table_schemas.table_uid = tables.table_uid
+    where not table_schemas.is_dropped
+
+),
+
+compared as (
+
+    select
+        *,
+        identity is distinct from lag(identity) over (
+            partition by kafka_topic, table_uid
+            order by valid_from_sequence
+        ) as is_another
+    from versions
+
+),
+
+numbered as (
+
+    select
+        *,
+        count_if(is_another) over (
+            partition by kafka_topic, table_uid
+            order by valid_from_sequence
+        ) as stretch
+    from compared
+
+),
+
+stretches as (
+
+    select
+        kafka_topic,
+        table_uid,
+        source_database,
+        source_table,
+        key_columns,
+        min(coalesce(valid_from_sequence, '')) as from_sequence,
+        max(coalesce(valid_to_sequence, '~')) as to_sequence
+    from numbered
+    group by
+        kafka_topic,
+        table_uid,
+        source_database,
+        source_table,
+        key_columns,
+        stretch
+
+),
+
+folded_tables as (
+
+    select
+        stretches.kafka_topic,
+        stretches.table_uid,
+        stretches.source_database,
+        stretches.source_table,
+        stretches.key_columns,
+        lacking_values.table_uid is not null as lacks_values,
+        stretches.from_sequence,
+        stretches.to_sequence
+    from stretches
     left join lacking_values
         on
-            table_schemas.kafka_topic = lacking_values.kafka_topic
-            and table_schemas.table_uid = lacking_values.table_uid
-    where not table_schemas.is_dropped
+            stretches.kafka_topic = lacking_values.kafka_topic
+            and stretches.table_uid = lacking_values.table_uid
 
 )
 

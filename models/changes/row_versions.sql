@@ -1,15 +1,35 @@
 {{ config(
     enabled=var('row_versions', false),
+    materialized='row_fold',
     partition_by=['is_open'],
+    tblproperties={
+        'write.merge.mode': 'merge-on-read',
+        'write.parquet.row-group-size-bytes': '8388608',
+    },
 ) }}
+-- Which ends of rows are new is told by what it was built from.
+-- depends_on: {{ ref('change_log') }}
+-- depends_on: {{ ref('resolved_cuts') }}
+-- depends_on: {{ ref('schema_versions') }}
 
 {%- set row_columns = ['kafka_topic', 'table_uid', 'row_key'] %}
 {%- set of_row = row_columns | join(', ') %}
 
 with
 
--- The changes, with the table that bore the name then.
+-- Of a table that goes on, what is new, and what follows it.
 changes as (
+
+    select
+        *,
+        {{ is_new_to_fold() }} as is_news
+    from {{ ref('changes') }}
+    where {{ is_since_news() }}
+
+),
+
+-- The changes, with the table that bore the name then.
+of_tables as (
 
     select
         folded_tables.kafka_topic,
@@ -25,12 +45,13 @@ changes as (
         changes.kafka_partition,
         changes.kafka_offset,
         changes.event_index,
+        changes.is_news,
         from_json(coalesce(changes.after, changes.before_sent), 'map<string, string>')
             as texts,
         from_json(
             if(changes.op = 'u', changes.before_sent, null), 'map<string, string>'
         ) as texts_before
-    from {{ ref('changes') }} as changes
+    from changes
     inner join {{ ref('folded_tables') }} as folded_tables
         on
             changes.kafka_topic = folded_tables.kafka_topic
@@ -54,7 +75,7 @@ keyed as (
                 try_element_at(texts_before, name), try_element_at(texts, name)
             )
         )) as key_before
-    from changes
+    from of_tables
 
 ),
 
@@ -83,7 +104,7 @@ split as (
 
 ),
 
-events as (
+told as (
 
     select
         split.kafka_topic,
@@ -97,18 +118,38 @@ events as (
         split.event_index,
         split.lacks_values,
         split.unavailable_columns,
-        ends_of_tables.table_ends,
+        split.is_news,
         struct(
             split.event_op as op,
             split.commit_ts,
             split.batch_id,
-            if(split.is_deleted, null, split.after) as image
+            if(split.is_deleted, null, split.after) as image,
+            cast(null as bigint) as known_hash
         ) as payload
     from split
+
+),
+
+-- All rows or, of a table that goes on, those of which something is new, since then.
+with_news as (
+
+    {{ rows_with_news('told', row_columns) }}
+
+),
+
+events as (
+
+    select
+        with_news.*,
+        filter(
+            ends_of_tables.table_ends,
+            table_end -> table_end.end_sequence >= with_news.since
+        ) as table_ends
+    from with_news
     left join ends_of_tables
         on
-            split.kafka_topic = ends_of_tables.kafka_topic
-            and split.table_uid = ends_of_tables.table_uid
+            with_news.kafka_topic = ends_of_tables.kafka_topic
+            and with_news.table_uid = ends_of_tables.table_uid
 
 ),
 
@@ -171,7 +212,11 @@ states as (
         state.is_deleted,
         state.is_ddl,
         state.payload,
-        if(state.is_deleted, null, xxhash64(state.payload.image)) as row_hash,
+        if(
+            state.is_deleted,
+            null,
+            coalesce(state.payload.known_hash, xxhash64(state.payload.image))
+        ) as row_hash,
         kafka_partition,
         kafka_offset,
         event_index
@@ -191,6 +236,7 @@ states as (
                         cast(null as bigint) as commit_ts,
                         cast(null as bigint) as batch_id,
                         cast(null as string) as image,
+                        cast(null as bigint) as known_hash,
                         cast(null as array<string>) as unknown_columns
                     ) as payload
                 )
@@ -314,10 +360,21 @@ row_versions as (
         ---------- row
         payload.image,
         payload.unknown_columns,
-        row_hash
+        row_hash,
+
+        ---------- fold
+        {{ fold_number() }} as folded_batch,
+        if(to_sequence is null, null, {{ fold_number() }}) as ended_batch,
+        payload.known_hash is not null as is_known
     from bounded
     where not is_deleted
 
+),
+
+folded_versions as (
+
+    {{ with_voided_versions('row_versions', 'told', row_columns) }}
+
 )
 
-select * from row_versions
+select * from folded_versions

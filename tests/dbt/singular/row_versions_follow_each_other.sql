@@ -16,6 +16,7 @@ followed as (
             order by from_sequence
         ) as next_sequence
     from {{ ref('row_versions') }}
+    where is_open or from_sequence < to_sequence
 
 )
 

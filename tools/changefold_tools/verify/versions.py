@@ -80,6 +80,7 @@ def _bounds_of_both(
             from `{schema}`.row_versions
             where kafka_topic = {sql_text(shape.topic)}
                 and table_uid in ({", ".join(map(sql_text, sorted(lives)))})
+                and (is_open or from_sequence < to_sequence)
             union all
             select false, _cdc_valid_from_sequence, _cdc_valid_to_sequence, _cdc_op
             from `{schema}`.`scd2_{name}`

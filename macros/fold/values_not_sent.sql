@@ -100,6 +100,7 @@
                     name -> struct(name, try_element_at(all_texts, name))
                 )))
             ) as image,
+            payload.known_hash,
             nullif(array_except(missing, map_keys(all_texts)), array())
                 as unknown_columns
         ) as payload
@@ -115,6 +116,7 @@
             payload.commit_ts,
             payload.batch_id,
             payload.image,
+            payload.known_hash,
             cast(null as array<string>) as unknown_columns
         ) as payload
 {%- endmacro %}

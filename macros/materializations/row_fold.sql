@@ -1,0 +1,89 @@
+{#
+    The versions of all rows: written anew from the whole log, or merged with those that the
+    statement returns, or left alone when nothing is new.
+
+    Killed between the merge and the note of what was folded, the next run folds the same
+    changes again, which changes nothing.
+#}
+{% materialization row_fold, adapter='sparksession' %}
+    {%- set relation = this.incorporate(type='table') -%}
+    {%- set existing = load_cached_relation(this) -%}
+    {{ run_hooks(pre_hooks) }}
+    {%- set inputs = changefold.input_fingerprint() -%}
+    {%- set known = adapter.table_properties(relation) -%}
+    {%- if inputs and not flags.FULL_REFRESH and known.get('changefold.inputs') == inputs -%}
+        {%- do changefold._skipped('nothing new') -%}
+    {%- else -%}
+        {%- set state = changefold.fold_state() -%}
+        {%- set properties = [
+            ('changefold.inputs', inputs), ('changefold.folded', tojson(state.note)),
+        ] -%}
+        {%- if not state.goes_on -%}
+            {%- if existing is not none and existing.type == 'view' -%}
+                {%- do adapter.drop_relation(existing) -%}
+            {%- endif -%}
+            {%- call statement('main') -%}
+                {{ changefold.create_table_with(
+                    relation, compiled_code, changefold._write_distribution() | items | list + properties
+                ) }}
+            {%- endcall -%}
+        {%- else -%}
+            {%- if state.news -%}
+                {%- call statement('main') -%}
+                    {{ changefold.merge_folded(relation, compiled_code) }}
+                {%- endcall -%}
+            {%- else -%}
+                {%- do changefold._skipped('nothing new') -%}
+            {%- endif -%}
+            {%- do run_query(
+                'alter table ' ~ relation ~ ' set tblproperties ('
+                ~ changefold.property_list(properties) ~ ')'
+            ) -%}
+        {%- endif -%}
+    {%- endif -%}
+    {{ run_hooks(post_hooks) }}
+    {{ return({'relations': [relation]}) }}
+{% endmaterialization %}
+
+
+{#
+    The statement that brings new, ended and voided versions into `row_versions`.
+
+    Arguments:
+        relation: the table.
+        folded: a `select` of versions, as `with_voided_versions` returns.
+
+    Returns:
+        A `merge` statement.
+#}
+{% macro merge_folded(relation, folded) -%}
+    {%- set of_version = ['kafka_topic', 'table_uid', 'row_key', 'from_sequence'] -%}
+    {%- set of_end = ['to_sequence', 'is_open', 'valid_to', 'ended_by', 'ended_batch'] -%}
+merge into {{ relation }} as versions
+using (
+    {{ folded }}
+) as folded
+on
+    {%- for column in of_version %}
+    versions.{{ column }} = folded.{{ column }} and
+    {%- endfor %}
+    {{ changefold.may_be_met('versions') }}
+when matched
+    and folded.is_known
+    and versions.to_sequence is distinct from folded.to_sequence
+    then update set
+    {%- for column in of_end %}
+    versions.{{ column }} = folded.{{ column }}{{ ',' if not loop.last }}
+    {%- endfor %}
+when matched
+    and not folded.is_known
+    and (
+        versions.to_sequence is distinct from folded.to_sequence
+        or versions.row_hash <> folded.row_hash
+        or versions.unknown_columns is distinct from folded.unknown_columns
+        or versions.ended_by is distinct from folded.ended_by
+        or versions.op <> folded.op
+    )
+    then update set *
+when not matched and not folded.is_known then insert *
+{%- endmacro %}
