@@ -10,8 +10,8 @@
         state: what `fold_state` returned, as far as it had got.
 
     Returns:
-        A `select`: kafka_topic, source_database, source_table, table_uid, since (a change
-        sequence; before it nothing is another).
+        A `select`: kafka_topic, table_uid, since (a change sequence; before it nothing is
+        another).
 #}
 {% macro changed_tables(state) -%}
     {%- set tables = changefold._two_states('folded_tables', state) -%}
@@ -20,8 +20,6 @@
         and state.noted.table_ends == state.note.table_ends -%}
     select
         kafka_topic,
-        source_database,
-        source_table,
         table_uid,
         from_sequence as since
     from {{ ref('changefold', 'folded_tables') }}
@@ -76,24 +74,10 @@
         from ({{ ends }})
         group by kafka_topic, table_uid, end_sequence, kept_up_to, ended_by
 
-    ),
-
-    changed_ends as (
-
-        select
-            kafka_topic,
-            table_uid,
-            min(end_sequence) as since
-        from ends
-        where is_changed
-        group by kafka_topic, table_uid
-
     )
 
     select
         stretches.kafka_topic,
-        stretches.source_database,
-        stretches.source_table,
         stretches.table_uid,
         changed_names.since
     from stretches
@@ -105,17 +89,11 @@
             and stretches.to_sequence > changed_names.since
     union all
     select
-        stretches.kafka_topic,
-        stretches.source_database,
-        stretches.source_table,
-        stretches.table_uid,
-        changed_ends.since
-    from stretches
-    inner join changed_ends
-        on
-            stretches.kafka_topic = changed_ends.kafka_topic
-            and stretches.table_uid = changed_ends.table_uid
-            and stretches.to_sequence >= changed_ends.since
+        kafka_topic,
+        table_uid,
+        end_sequence as since
+    from ends
+    where is_changed
     {%- endif -%}
 {%- endmacro %}
 

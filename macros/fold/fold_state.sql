@@ -3,8 +3,9 @@
 
     Returns:
         A mapping: goes_on (whether the table stays, and what is new is added to it),
-        number (of this fold), note (what to keep of it with the table), news (what
-        `_news_of_tables` returns).
+        number (of this fold), noted and note (what was kept of the last one with the table,
+        and is to be of this one), news (what `_news_of_tables` returns), changed (those of
+        it with changed_since).
 #}
 {% macro fold_state() %}
     {%- set known = adapter.table_properties(this) if execute else {} -%}
@@ -25,7 +26,10 @@
             'table_ends': changefold._snapshot_of('table_ends'),
         },
     } -%}
-    {%- do state.update({'news': changefold._news_of_tables(state) if state.goes_on else []}) -%}
+    {%- set news = changefold._news_of_tables(state) if state.goes_on else [] -%}
+    {%- do state.update({
+        'news': news, 'changed': news | selectattr('changed_since') | list,
+    }) -%}
     {{ return(state) }}
 {% endmacro %}
 
@@ -100,9 +104,10 @@
     The tables of which something is new, and from where on.
 
     Returns:
-        A list of mappings: kafka_topic, source_database, source_table, table_uid, since
-        (a change sequence; nothing before it is another than it was), changed_since
-        (likewise, where `changed_tables` has the table).
+        A list of mappings, one per table and name that it bears since then: kafka_topic,
+        table_uid, since (a change sequence; nothing before it is another than it was),
+        changed_since (likewise, where `changed_tables` has the table), source_database and
+        source_table (none, if the table is folded no longer), lacks_values.
 #}
 {% macro _news_of_tables(state) %}
     {%- set changes = ref('changefold', 'changes') -%}
@@ -111,17 +116,19 @@
         'with news as (select kafka_topic, source_database, source_table,'
         ~ ' min(change_sequence) as since from ' ~ changes
         ~ ' where ' ~ changefold._is_unfolded(state.noted) ~ ' group by all),'
-        ~ ' changed as (' ~ changefold.changed_tables(state) ~ ')'
-        ~ ' select kafka_topic, source_database, source_table, table_uid, min(since) as since,'
-        ~ ' min(changed_since) as changed_since'
-        ~ ' from (select tables.kafka_topic, tables.source_database, tables.source_table,'
-        ~ ' tables.table_uid, news.since, null as changed_since'
-        ~ ' from news inner join ' ~ folded_tables ~ ' as tables'
+        ~ ' changed as (' ~ changefold.changed_tables(state) ~ '),'
+        ~ ' told as (select tables.kafka_topic, tables.table_uid, news.since,'
+        ~ ' null as changed_since from news inner join ' ~ folded_tables ~ ' as tables'
         ~ ' on news.kafka_topic = tables.kafka_topic'
         ~ ' and news.source_database = tables.source_database'
         ~ ' and news.source_table = tables.source_table and news.since <= tables.to_sequence'
-        ~ ' union all select *, since as changed_since from changed)'
-        ~ ' group by kafka_topic, source_database, source_table, table_uid order by all',
+        ~ ' union all select *, since as changed_since from changed),'
+        ~ ' lives as (select kafka_topic, table_uid, min(since) as since,'
+        ~ ' min(changed_since) as changed_since from told group by all)'
+        ~ ' select lives.*, tables.source_database, tables.source_table, tables.lacks_values'
+        ~ ' from lives left join ' ~ folded_tables ~ ' as tables'
+        ~ ' on lives.kafka_topic = tables.kafka_topic and lives.table_uid = tables.table_uid'
+        ~ ' and lives.since <= tables.to_sequence order by all',
         changefold.snapshot_id(this) ~ changefold._snapshot_of('change_log')
         ~ state.note | string
     ) -%}
@@ -142,8 +149,8 @@
     {%- endif -%}
     {%- set conditions = ['false'] -%}
     {%- for since in changefold.fold_state().news | groupby('kafka_topic') -%}
-        {%- set rows = since.list -%}
-        {%- set is_short = rows | length <= 200 -%}
+        {%- set rows = since.list | selectattr('source_table') | list -%}
+        {%- set is_short = rows | length <= 50 -%}
         {%- for row in rows if is_short -%}
             {%- do conditions.append(
                 '(kafka_topic = ' ~ sql_text(row.kafka_topic)
@@ -179,7 +186,7 @@
         {%- set uids = since.list | map(attribute='table_uid') | unique | list -%}
         {%- set first = changefold.moment_of_text(since.list | map(attribute='since') | min) -%}
         {%- set of_tables = [] -%}
-        {%- for uid in uids if uids | length <= 200 -%}
+        {%- for uid in uids if uids | length <= 50 -%}
             {%- do of_tables.append(sql_text(uid)) -%}
         {%- endfor -%}
         {%- do conditions.append(
@@ -194,22 +201,57 @@
 
 
 {#
-    Condition: the version begins where something is new, or after it.
-
-    Arguments:
-        versions: name of `row_versions`.
+    Whether a change that this fold reads lacks values which it did not change.
 
     Returns:
-        A condition on its columns.
+        A bool.
 #}
-{% macro begins_since_news(versions) -%}
-    {%- set conditions = ['false'] -%}
+{% macro folded_values_lack() %}
+    {%- set state = changefold.fold_state() -%}
+    {{ return(
+        state.news | selectattr('lacks_values') | list | length > 0
+        if execute and state.goes_on else changefold.some_values_lack()
+    ) }}
+{% endmacro %}
+
+
+{#
+    Condition: a change of a key may stand in another partition than the changes of the old
+    key, so that no offset tells which was first, as in a topic of several partitions that
+    Canal fills by the new key (`canal.mq.partitionHash`). Of topics that this fold reads.
+
+    Returns:
+        A condition on kafka_topic; false, if no topic has.
+#}
+{% macro has_unordered_moves() -%}
+    {%- set state = changefold.fold_state() -%}
+    {%- set topics = changefold.declared_topics() | selectattr('protocol', 'eq', 'canal_json')
+        | selectattr('partitions', 'gt', 1) -%}
+    {%- if execute and state.goes_on -%}
+        {%- set topics = topics | selectattr('name', 'in', state.news | map(attribute='kafka_topic') | list) -%}
+    {%- endif -%}
+    {{ return(changefold.is_one_of(topics)) }}
+{%- endmacro %}
+
+
+{#
+    Whether a version begins where something is new of its topic, or after it: a change that
+    comes late may take its place.
+
+    Returns:
+        A bool.
+#}
+{% macro has_later_versions() %}
+    {%- set conditions = [] -%}
     {%- for since in changefold.fold_state().news | groupby('kafka_topic') -%}
         {%- do conditions.append(
-            '(' ~ versions ~ '.kafka_topic = ' ~ sql_text(since.grouper) ~ ' and '
-            ~ versions ~ '.from_sequence >= '
+            '(kafka_topic = ' ~ sql_text(since.grouper) ~ ' and from_sequence >= '
             ~ sql_text(changefold.moment_of_text(since.list | map(attribute='since') | min)) ~ ')'
         ) -%}
     {%- endfor -%}
-    {{ return('(' ~ conditions | join(' or ') ~ ')') }}
-{%- endmacro %}
+    {{ return(conditions | length > 0 and adapter.query_once(
+        'select 1 as is_later from ' ~ this ~ ' as versions where '
+        ~ changefold.may_be_met('versions') ~ ' and (' ~ conditions | join(' or ') ~ ') limit 1',
+        changefold.snapshot_id(this)
+    ) | length > 0) }}
+{% endmacro %}

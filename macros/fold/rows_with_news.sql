@@ -27,115 +27,149 @@
     {%- else -%}
     with
 
-    touched as (
+    {% if changefold.fold_state().changed -%}
+    changed as (
 
-        {{ changefold._touched_rows(told, of_row) }}
+        {{ changefold._changed_since() }}
+
+    ),
+
+    timed as (
+
+        select
+            {{ told }}.*,
+            least(
+                {{ changefold._first_news() }} over (
+                    partition by {{ told }}.{{ of_row | join(', ' ~ told ~ '.') }}
+                ),
+                changed.since
+            ) as since
+        from {{ told }}
+        left join changed
+            on
+                {{ told }}.kafka_topic = changed.kafka_topic
+                and {{ told }}.table_uid = changed.table_uid
+
+    ),
+    {%- else -%}
+    timed as (
+
+        select
+            *,
+            {{ changefold._first_news() }} over (partition by {{ of_row | join(', ') }})
+                as since
+        from {{ told }}
+
+    ),
+    {%- endif %}
+
+    met as (
+
+        {{ changefold._met_versions(told, of_row) }}
 
     )
 
     select
-        {%- for column in columns %}
-        {{ told }}.{{ column }},
-        {%- endfor %}
-        touched.since
-    from {{ told }}
-    inner join touched
-        on
-            {% for column in of_row -%}
-            {{ told }}.{{ column }} = touched.{{ column }}
-            and {% endfor -%}
-            {{ told }}.change_sequence >= touched.since
+        {{ columns | join(',\n        ') }},
+        since
+    from timed
+    where change_sequence >= since
     union all
     select
-        {%- for column in of_row %}
-        versions.{{ column }},
-        {%- endfor %}
-        versions.from_sequence as change_sequence,
+        {{ of_row | join(',\n        ') }},
+        from_sequence as change_sequence,
         false as is_deleted,
         false as is_move,
         -1 as kafka_partition,
         -1 as kafka_offset,
         0 as event_index,
-        {{ changefold.some_values_lack() | lower }} as lacks_values,
-        to_json(versions.unknown_columns) as unavailable_columns,
+        {{ changefold.folded_values_lack() | lower }} as lacks_values,
+        to_json(unknown_columns) as unavailable_columns,
         struct(
-            versions.op,
-            versions.commit_ts,
-            versions.batch_id,
-            {{ 'versions.image' if changefold.some_values_lack() else 'cast(null as string) as image' }},
-            versions.row_hash as known_hash
+            op,
+            commit_ts,
+            batch_id,
+            {{ 'image' if changefold.folded_values_lack() else 'cast(null as string) as image' }},
+            row_hash as known_hash
         ) as payload,
-        touched.since
-    from {{ this }} as versions
-    inner join touched
-        on
-            {% for column in of_row -%}
-            versions.{{ column }} = touched.{{ column }}
-            and {% endfor -%}
-            versions.from_sequence < touched.since
-            and coalesce(versions.to_sequence >= touched.since, true)
-    where {{ changefold.may_be_met('versions') }}
+        since
+    from met
+    where from_sequence < since
     {%- endif %}
 {%- endmacro %}
 
 
-{# The rows of which something is new, and since when. #}
-{% macro _touched_rows(told, of_row) -%}
-    {%- set changed = changefold.fold_state().news | selectattr('changed_since') | list -%}
+{# The moment of the first change of a row that is new, as an aggregate. #}
+{% macro _first_news() -%}
+    min(if(is_news, {{ changefold.moment_of('change_sequence') }}, null))
+{%- endmacro %}
+
+
+{# The tables of which something is known otherwise, and since when: from `fold_state`. #}
+{% macro _changed_since() -%}
+    select
+        kafka_topic,
+        table_uid,
+        min({{ changefold.moment_of('since') }}) as since
+    from values
+        {%- for row in changefold.fold_state().changed %}
+        ({{ sql_text(row.kafka_topic) }}, {{ sql_text(row.table_uid) }}, {{ sql_text(row.changed_since) }})
+        {{- ',' if not loop.last }}
+        {%- endfor %}
+        as tables (kafka_topic, table_uid, since)
+    group by kafka_topic, table_uid
+{%- endmacro %}
+
+
+{# The versions that are not ended where something of their row is new, with since. #}
+{% macro _met_versions(told, of_row) -%}
+    {%- set has_changed = changefold.fold_state().changed -%}
     with
 
-    {% if changed -%}
-    changed as (
+    touched as (
 
         select
-            kafka_topic,
-            table_uid,
-            min(since) as since
-        from values
-            {%- for row in changed %}
-            ({{ sql_text(row.kafka_topic) }}, {{ sql_text(row.table_uid) }}, {{ sql_text(row.changed_since) }})
-            {{- ',' if not loop.last }}
-            {%- endfor %}
-            as tables (kafka_topic, table_uid, since)
-        group by kafka_topic, table_uid
+            {{ of_row | join(',\n            ') }},
+            {{ changefold._first_news() }} as since
+        from {{ told }}
+        where is_news
+        group by {{ of_row | join(', ') }}
+
+    ),
+
+    {% if has_changed -%}
+    changed as (
+
+        {{ changefold._changed_since() }}
 
     ),
 
     {% endif -%}
-    news as (
+    compared as (
 
         select
-            {%- for column in of_row %}
-            {{ column }},
-            {%- endfor %}
-            change_sequence as since
-        from {{ told }}
-        where is_news
-        {%- for source, last in [(told, 'change_sequence'), (this, 'to_sequence')] if changed %}
-        union all
-        select
-            {%- for column in of_row %}
-            versions.{{ column }},
-            {%- endfor %}
-            changed.since
-        from {{ source }} as versions
-        inner join changed
+            versions.*,
+            {{ 'least(touched.since, changed.since)' if has_changed else 'touched.since' }} as since
+        from {{ this }} as versions
+        {{ 'left' if has_changed else 'inner' }} join touched
+            on
+                {% for column in of_row -%}
+                versions.{{ column }} = touched.{{ column }}{{ ' and ' if not loop.last }}
+                {%- endfor %}
+        {%- if has_changed %}
+        left join changed
             on
                 versions.kafka_topic = changed.kafka_topic
                 and versions.table_uid = changed.table_uid
-                and coalesce(versions.{{ last }} >= changed.since, true)
-        {%- if source == this %}
-        where {{ changefold.may_be_met('versions') }}
         {%- endif %}
-        {%- endfor %}
+        where {{ changefold.may_be_met('versions') }}
 
     )
 
-    select
-        {{ of_row | join(',\n        ') }},
-        min({{ changefold.moment_of('since') }}) as since
-    from news
-    group by {{ of_row | join(', ') }}
+    select * from compared
+    where
+        since is not null
+        and (is_open or to_sequence >= since)
 {%- endmacro %}
 
 
@@ -155,12 +189,14 @@
 {% macro with_voided_versions(versions, told, of_row) -%}
     {%- if not changefold.fold_goes_on() -%}
     select * except (is_known) from {{ versions }}
+    {%- elif not changefold.has_later_versions() -%}
+    select * from {{ versions }}
     {%- else -%}
     with
 
-    touched as (
+    met as (
 
-        {{ changefold._touched_rows(told, of_row) }}
+        {{ changefold._met_versions(told, of_row) }}
 
     ),
 
@@ -173,34 +209,26 @@
         union all
         select
             {%- for column in of_row %}
-            met.{{ column }},
+            {{ column }},
             {%- endfor %}
-            met.from_sequence,
-            met.from_sequence as to_sequence,
+            from_sequence,
+            from_sequence as to_sequence,
             false as is_open,
-            met.valid_from,
-            met.valid_from as valid_to,
-            met.op,
+            valid_from,
+            valid_from as valid_to,
+            op,
             'void' as ended_by,
-            met.commit_ts,
-            met.batch_id,
-            met.image,
-            met.unknown_columns,
-            met.row_hash,
-            met.folded_batch,
-            {{ changefold.fold_state().number }} as ended_batch,
+            commit_ts,
+            batch_id,
+            image,
+            unknown_columns,
+            row_hash,
+            folded_batch,
+            {{ changefold.fold_number() }} as ended_batch,
             true as is_known,
             true as is_void
-        from {{ this }} as met
-        inner join touched
-            on
-                {% for column in of_row -%}
-                met.{{ column }} = touched.{{ column }}
-                and {% endfor -%}
-                met.from_sequence >= touched.since
-        where
-            {{ changefold.may_be_met('met') }}
-            and {{ changefold.begins_since_news('met') }}
+        from met
+        where from_sequence >= since and (is_open or to_sequence > from_sequence)
 
     ),
 
@@ -216,7 +244,7 @@
 
     )
 
-    select * from ranked
+    select * except (is_void, place) from ranked
     where place = 1
     {%- endif %}
 {%- endmacro %}

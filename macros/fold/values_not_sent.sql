@@ -4,8 +4,8 @@
 
     Such a column has the value that the row had before, from the last change that sent it.
     The image is then written anew, its columns in the order of the last one that was sent
-    whole, so that an equal row has an equal image. A value that no change has sent is in
-    no image, and named.
+    whole, so that an equal row has an equal image. A value that no change of the row has
+    sent since it began is in no image, and named.
 
     Arguments:
         events: name of a relation: of_row, change_sequence, is_deleted, kafka_partition,
@@ -20,7 +20,7 @@
 #}
 {% macro values_not_sent(events, of_row) -%}
     {%- set of_event = of_row + ['change_sequence', 'is_deleted', 'kafka_partition', 'kafka_offset', 'event_index'] -%}
-    {%- if not execute or not changefold.some_values_lack() %}
+    {%- if not execute or not changefold.folded_values_lack() %}
     select
         {{ of_event | join(',\n        ') }},
         table_ends,
@@ -35,22 +35,27 @@
             *,
             from_json(payload.image, 'map<string, string>') as texts,
             coalesce(from_json(unavailable_columns, 'array<string>'), array())
-                as missing
+                as missing,
+            coalesce(size(filter(
+                table_ends,
+                table_end -> if(
+                    table_end.ended_by = 'snapshot',
+                    table_end.end_sequence <= change_sequence,
+                    table_end.end_sequence < change_sequence
+                )
+            )), 0) as ends_before
         from {{ events }}
         where lacks_values
 
     ),
 
-    filled as (
-
-        {{ changefold._values_from_before('lacking', of_row, of_event) }}
-
-    ),
-
+    -- What a row may need to know, and the order of columns in its images.
     in_order as (
 
         select
             *,
+            flatten(collect_set(missing) over (partition by {{ of_row | join(', ') }}))
+                as needed,
             last_value(
                 if(is_deleted or cardinality(missing) > 0, null, map_keys(texts))
             ) ignore nulls over (
@@ -61,17 +66,51 @@
 
     ),
 
+    by_column as (
+
+        select
+            *,
+            array_contains(missing, name) and not is_deleted as is_missing
+        from in_order
+            lateral view outer explode(array_distinct(needed)) as name
+
+    ),
+
+    -- A row that ended leaves no value to the next one of its key.
+    told as (
+
+        select
+            *,
+            if(is_missing, last_value(if(
+                is_missing,
+                null,
+                struct(try_element_at(texts, name) as text, is_deleted as is_ended)
+            )) ignore nulls over (
+                partition by {{ of_row | join(', ') }}, ends_before, name
+                order by change_sequence, kafka_offset, event_index
+            ), null) as known
+        from by_column
+
+    ),
+
     completed as (
 
         select
-            in_order.*,
+            {{ of_event | join(',\n            ') }},
+            any_value(table_ends) as table_ends,
+            any_value(payload) as payload,
+            any_value(missing) as missing,
+            any_value(names) as names,
             map_concat(
-                in_order.texts,
-                coalesce(filled.texts, cast(map() as map<string, string>))
+                any_value(texts),
+                map_from_entries(
+                    collect_list(struct(name, known.text)) filter (
+                        where not known.is_ended
+                    )
+                )
             ) as all_texts
-        from in_order
-        left join filled
-            on {% for column in of_event %}in_order.{{ column }} = filled.{{ column }}{{ ' and ' if not loop.last }}{% endfor %}
+        from told
+        group by {{ of_event | join(', ') }}
 
     )
 
@@ -119,53 +158,4 @@
             payload.known_hash,
             cast(null as array<string>) as unknown_columns
         ) as payload
-{%- endmacro %}
-
-
-{#
-    Of each event that lacks values, those that the last event of the row before it has
-    sent: texts, a map by the name of the column.
-#}
-{% macro _values_from_before(lacking, of_row, of_event) -%}
-    {%- set of_table = of_row[:-1] -%}
-    with
-
-    lacking_columns as (
-
-        select distinct
-            {{ of_table | join(',\n            ') }},
-            name
-        from {{ lacking }}
-            lateral view explode(missing) as name
-
-    ),
-
-    told as (
-
-        select
-            {%- for column in of_event %}
-            lacking.{{ column }},
-            {%- endfor %}
-            lacking_columns.name,
-            array_contains(lacking.missing, lacking_columns.name) as is_missing,
-            last_value(if(
-                lacking.is_deleted or array_contains(lacking.missing, lacking_columns.name),
-                null,
-                struct(try_element_at(lacking.texts, lacking_columns.name) as text)
-            )) ignore nulls over (
-                partition by lacking.{{ of_row | join(', lacking.') }}, lacking_columns.name
-                order by lacking.change_sequence, lacking.kafka_offset, lacking.event_index
-            ) as known
-        from {{ lacking }} as lacking
-        inner join lacking_columns
-            on {% for column in of_table %}lacking.{{ column }} = lacking_columns.{{ column }}{{ ' and ' if not loop.last }}{% endfor %}
-
-    )
-
-    select
-        {{ of_event | join(',\n        ') }},
-        map_from_entries(collect_list(struct(name, known.text))) as texts
-    from told
-    where is_missing and known is not null
-    group by {{ of_event | join(', ') }}
 {%- endmacro %}

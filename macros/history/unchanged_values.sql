@@ -4,7 +4,8 @@
     Debezium says of which columns it knows nothing.
 
     Such a column has the value that the row had before, from the last change that sent
-    it or, in an increment, from the row's version in the table.
+    it or, in an increment, from the row's version in the table. A row that was deleted
+    leaves none to the next one of its key.
 
     Arguments:
         images: name of a relation, as `row_images` returns, and row_key: a struct of the
@@ -99,9 +100,9 @@
                 if(
                     array_contains(missing, {{ sql_text(sent) }}),
                     last_value(if(
-                        is_deleted or array_contains(missing, {{ sql_text(sent) }}),
+                        array_contains(missing, {{ sql_text(sent) }}),
                         null,
-                        struct(image.{{ name }} as value)
+                        struct(if(is_deleted, null, image.{{ name }}) as value)
                     ), true) over (
                         partition by row_key
                         order by change_sequence, kafka_offset, event_index

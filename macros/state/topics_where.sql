@@ -8,7 +8,7 @@
         A condition on kafka_topic; false, if no topic has.
 #}
 {% macro is_of_protocols(protocols) -%}
-    {{ return(changefold._is_one_of(changefold.declared_topics() | selectattr('protocol', 'in', protocols))) }}
+    {{ return(changefold.is_one_of(changefold.declared_topics() | selectattr('protocol', 'in', protocols))) }}
 {%- endmacro %}
 
 
@@ -19,7 +19,7 @@
         A condition on kafka_topic.
 #}
 {% macro is_held_by_pending() -%}
-    {{ return(changefold._is_one_of(changefold.declared_topics() | selectattr('pending_holds_cut'))) }}
+    {{ return(changefold.is_one_of(changefold.declared_topics() | selectattr('pending_holds_cut'))) }}
 {%- endmacro %}
 
 
@@ -30,7 +30,7 @@
         A condition on kafka_topic; false, if no topic is.
 #}
 {% macro is_compacted() -%}
-    {{ return(changefold._is_one_of(changefold.declared_topics() | selectattr('is_compacted'))) }}
+    {{ return(changefold.is_one_of(changefold.declared_topics() | selectattr('is_compacted'))) }}
 {%- endmacro %}
 
 
@@ -41,28 +41,12 @@
         A condition on kafka_topic; false, if no topic is.
 #}
 {% macro has_filter() -%}
-    {{ return(changefold._is_one_of(changefold.declared_topics() | selectattr('filter'))) }}
-{%- endmacro %}
-
-
-{#
-    Condition: a change of a key may stand in another partition than the changes of the old
-    key, so that no offset tells which was first, as in a topic of several partitions that
-    Canal fills by the new key (`canal.mq.partitionHash`).
-
-    Returns:
-        A condition on kafka_topic.
-#}
-{% macro has_unordered_moves() -%}
-    {{ return(changefold._is_one_of(
-        changefold.declared_topics() | selectattr('protocol', 'eq', 'canal_json')
-        | selectattr('partitions', 'gt', 1)
-    )) }}
+    {{ return(changefold.is_one_of(changefold.declared_topics() | selectattr('filter'))) }}
 {%- endmacro %}
 
 
 {# Condition on kafka_topic: it is one of some declared topics. #}
-{% macro _is_one_of(topics) -%}
+{% macro is_one_of(topics) -%}
     {%- set names = [] -%}
     {%- for topic in topics -%}{%- do names.append(sql_text(topic.name)) -%}{%- endfor -%}
     {{ return('kafka_topic in (' ~ names | join(', ') ~ ')' if names else 'false') }}
