@@ -390,7 +390,7 @@ def build_recording(  # noqa: PLR0913 # each is an option of its own
         return NotApplied(
             _pending(spark),
             _cut_down(spark),
-            compare_row_versions(spark, _SCHEMA) if row_versions else None,
+            _compare_row_versions(copy, runs) if row_versions else None,
         )
 
 
@@ -575,7 +575,7 @@ def verify_together(  # noqa: PLR0913 # each is an option of its own
             console.print(f"{name}, {count} run(s)", highlight=False)
             equal[name] = compare_tables(recording, exported, left, console)
         if row_versions:
-            compared = compare_row_versions(spark, _SCHEMA)
+            compared = _compare_row_versions(copy, count)
             equal["row_versions"] = _are_equal(compared, console)
     return equal
 
@@ -651,6 +651,15 @@ def compare_tables(
     return is_equal(judgement.results) and _are_equal(left.row_versions, console)
 
 
+def _compare_row_versions(project: Path, runs: int) -> ComparedVersions:
+    def rebuild() -> None:
+        run_dbt(
+            ["run", "--full-refresh", "--select", "row_versions", "--quiet"], project
+        )
+
+    return compare_row_versions(spark_session(), _SCHEMA, rebuild if runs > 1 else None)
+
+
 def _are_equal(compared: ComparedVersions | None, console: Console) -> bool:
     """Print how `row_versions` compares with the histories."""
     if compared is None:
@@ -659,7 +668,7 @@ def _are_equal(compared: ComparedVersions | None, console: Console) -> bool:
         console.print(difference, highlight=False, markup=False)
     console.print(
         f"row_versions: {compared.bounds} begins and ends of versions, "
-        f"{len(compared.differences)} differ from the histories; left out: "
+        f"{len(compared.differences)} differences; left out: "
         f"{', '.join(compared.left_out) or 'no table'}",
         highlight=False,
         markup=False,

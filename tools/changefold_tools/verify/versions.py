@@ -1,7 +1,8 @@
-"""Compares `row_versions` with the histories of the tables, while both exist.
+"""Compares `row_versions` with itself, and with the histories while both exist.
 
-A history begins a version where a DDL rewrote a row, `row_versions` does not. All other
-versions begin and end at the same changes in both.
+What the runs of a project folded, one after the other, is what one fold of the whole log
+makes. A history begins a version where a DDL rewrote a row, `row_versions` does not; all
+other versions begin and end at the same changes in both.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from changefold_tools.generate.models import source_shapes
 from changefold_tools.generate.render import model_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from pyspark.sql import SparkSession
 
@@ -27,8 +28,9 @@ class ComparedVersions:
 
     Attributes:
         bounds: Begins and ends of versions, all tables together.
-        differences: Where one of the two has a bound that the other lacks, a sentence each.
-        left_out: Tables of which `row_versions` has no row.
+        differences: Where one of the two has a bound that the other lacks, or a fold of the
+            whole log another version, a sentence each.
+        left_out: Tables of which `row_versions` has no row, or that have no history.
     """
 
     bounds: int
@@ -36,13 +38,17 @@ class ComparedVersions:
     left_out: list[str]
 
 
-def compare_row_versions(spark: SparkSession, schema: str) -> ComparedVersions:
-    """Compare the bounds of all versions of all tables.
+def compare_row_versions(
+    spark: SparkSession, schema: str, rebuild: Callable[[], None] | None
+) -> ComparedVersions:
+    """Compare all versions of all tables, and their bounds with the histories'.
 
     Args:
         spark: The session.
         schema: Schema of the tables.
+        rebuild: Folds the whole log; `None` if one run has done so.
     """
+    built = {row.tableName for row in spark.sql(f"show tables in `{schema}`").collect()}
     shapes = source_shapes(spark, schema)
     named = zip(shapes, model_names(shapes, lambda _: ""), strict=True)
     # Our own schema, and names of our own models.
@@ -50,12 +56,13 @@ def compare_row_versions(spark: SparkSession, schema: str) -> ComparedVersions:
         row.table_uid
         for row in spark.sql(
             f"select distinct table_uid from `{schema}`.row_versions"
+            " where is_open or from_sequence < to_sequence"
         ).collect()
     }
     bounds, differences, left_out = 0, list[str](), list[str]()
     for shape, name in named:
         lives = {version["table_uid"] for version in shape.versions}
-        if not lives & known:
+        if not lives & known or f"scd2_{name}" not in built:
             left_out.append(name)
             continue
         for row in spark.sql(_bounds_of_both(schema, name, shape, lives)).collect():
@@ -65,7 +72,33 @@ def compare_row_versions(spark: SparkSession, schema: str) -> ComparedVersions:
                     f"{name}: {row.folded} version(s) of row_versions and "
                     f"{row.of_history} of the history {row.what} at {row.at} ({row.op})"
                 )
+    if rebuild is not None:
+        differences += _compare_with_rebuilt(spark, schema, rebuild)
     return ComparedVersions(bounds, differences, left_out)
+
+
+def _compare_with_rebuilt(
+    spark: SparkSession, schema: str, rebuild: Callable[[], None]
+) -> list[str]:
+    """Return the versions that a fold of the whole log has otherwise, a sentence each."""
+    versions = f"""
+        select * except (folded_batch, ended_batch)
+        from `{schema}`.row_versions
+        where is_open or from_sequence < to_sequence
+    """
+    # The table is written anew, so what it has now is kept.
+    of_runs = spark.sql(versions).localCheckpoint()
+    rebuild()
+    whole = spark.sql(versions)
+    return [
+        f"{row.table_uid} {row.row_key}: only {name} has the version "
+        f"{row.from_sequence} to {row.to_sequence} ({row.op}, {row.ended_by}): {row.image}"
+        for name, some, others in (
+            ("the runs", of_runs, whole),
+            ("one fold of the whole log", whole, of_runs),
+        )
+        for row in some.exceptAll(others).collect()
+    ]
 
 
 def _bounds_of_both(
