@@ -5,7 +5,8 @@
         A mapping: goes_on (whether the table stays, and what is new is added to it),
         number (of this fold), noted and note (what was kept of the last one with the table,
         and is to be of this one), news (what `_news_of_tables` returns), changed (those of
-        it with changed_since).
+        it with changed_since), lacks_values (whether a change that this fold reads lacks
+        values which it did not change).
 #}
 {% macro fold_state() %}
     {%- set known = adapter.table_properties(this) if execute else {} -%}
@@ -14,23 +15,42 @@
     {%- set shape = local_md5([
         model.raw_code, changefold.filters_digest(), changefold.refusing_value_rule(),
     ] | join('\n')) -%}
-    {%- set state = {
-        'goes_on': not flags.FULL_REFRESH and noted.get('shape') == shape,
-        'noted': noted,
+    {%- set note = {
         'number': noted.get('number', 0) + 1,
-        'note': {
-            'number': noted.get('number', 0) + 1,
-            'shape': shape,
-            'topics': changefold.applied_cuts(),
-            'folded_tables': changefold._snapshot_of('folded_tables'),
-            'table_ends': changefold._snapshot_of('table_ends'),
-        },
+        'shape': shape,
+        'topics': changefold.applied_cuts(),
+        'folded_tables': changefold._snapshot_of('folded_tables'),
+        'table_ends': changefold._snapshot_of('table_ends'),
+    } -%}
+    {%- set state = {
+        'goes_on': not flags.FULL_REFRESH and noted.get('shape') == shape
+            and changefold._has_past_of('folded_tables', noted, note)
+            and changefold._has_past_of('table_ends', noted, note),
+        'number': note.number,
+        'noted': noted,
+        'note': note,
     } -%}
     {%- set news = changefold._news_of_tables(state) if state.goes_on else [] -%}
     {%- do state.update({
-        'news': news, 'changed': news | selectattr('changed_since') | list,
+        'news': news,
+        'changed': news | selectattr('changed_since') | list,
+        'lacks_values': news | selectattr('lacks_values') | list | length > 0
+            if state.goes_on else changefold.some_values_lack(),
     }) -%}
     {{ return(state) }}
+{% endmacro %}
+
+
+{# Whether a model's table can be read as the last fold found it: `maintain` may forget it. #}
+{% macro _has_past_of(name, noted, note) %}
+    {%- if noted[name] == note[name] or target.file_format == 'delta' -%}
+        {{ return(true) }}
+    {%- endif -%}
+    {{ return(adapter.query_once(
+        'select 1 as is_kept from ' ~ ref('changefold', name) ~ '.snapshots'
+        ~ ' where snapshot_id = ' ~ noted[name],
+        note[name]
+    ) | length > 0) }}
 {% endmacro %}
 
 
@@ -41,38 +61,17 @@
 
 
 {#
-    Whether the run adds to the versions that `row_versions` has. Not so on the first run,
-    and where the model or a rule of a filter is another.
-
-    Returns:
-        A bool.
-#}
-{% macro fold_goes_on() %}
-    {{ return(execute and changefold.fold_state().goes_on) }}
-{% endmacro %}
-
-
-{#
-    The number of this fold: each that has news counts one more, kills and full refreshes
-    included.
-#}
-{% macro fold_number() %}
-    {{ return('cast(' ~ changefold.fold_state().number ~ ' as bigint)' if execute else 'cast(0 as bigint)') }}
-{% endmacro %}
-
-
-{#
     Condition: the last fold did not have the change: it arrived since, lay beyond the cut, or
     waited for its schema.
+
+    Arguments:
+        fold: what `fold_state` returned.
 
     Returns:
         A condition on the columns of `changes`; true where the whole log is folded.
 #}
-{% macro is_new_to_fold() -%}
-    {%- if not changefold.fold_goes_on() -%}
-        {{ return('true') }}
-    {%- endif -%}
-    {{ return(changefold._is_unfolded(changefold.fold_state().noted)) }}
+{% macro is_new_to_fold(fold) -%}
+    {{ return(changefold._is_unfolded(fold.noted) if fold.goes_on else 'true') }}
 {%- endmacro %}
 
 
@@ -140,15 +139,18 @@
     Condition: the change may be new to the fold, or follow one that is. By table and change
     sequence, as literals: files of other tables, and of the past, are not opened.
 
+    Arguments:
+        fold: what `fold_state` returned.
+
     Returns:
         A condition on the columns of `changes`; true where the whole log is folded.
 #}
-{% macro is_since_news() -%}
-    {%- if not changefold.fold_goes_on() -%}
+{% macro is_since_news(fold) -%}
+    {%- if not fold.goes_on -%}
         {{ return('true') }}
     {%- endif -%}
     {%- set conditions = ['false'] -%}
-    {%- for since in changefold.fold_state().news | groupby('kafka_topic') -%}
+    {%- for since in fold.news | groupby('kafka_topic') -%}
         {%- set rows = since.list | selectattr('source_table') | list -%}
         {%- set is_short = rows | length <= 50 -%}
         {%- for row in rows if is_short -%}
@@ -175,14 +177,15 @@
     `is_since_news`.
 
     Arguments:
+        fold: what `fold_state` returned.
         versions: name of `row_versions`.
 
     Returns:
         A condition on its columns.
 #}
-{% macro may_be_met(versions) -%}
+{% macro may_be_met(fold, versions) -%}
     {%- set conditions = ['false'] -%}
-    {%- for since in changefold.fold_state().news | groupby('kafka_topic') -%}
+    {%- for since in fold.news | groupby('kafka_topic') -%}
         {%- set uids = since.list | map(attribute='table_uid') | unique | list -%}
         {%- set first = changefold.moment_of_text(since.list | map(attribute='since') | min) -%}
         {%- set of_tables = [] -%}
@@ -201,34 +204,21 @@
 
 
 {#
-    Whether a change that this fold reads lacks values which it did not change.
-
-    Returns:
-        A bool.
-#}
-{% macro folded_values_lack() %}
-    {%- set state = changefold.fold_state() -%}
-    {{ return(
-        state.news | selectattr('lacks_values') | list | length > 0
-        if execute and state.goes_on else changefold.some_values_lack()
-    ) }}
-{% endmacro %}
-
-
-{#
     Condition: a change of a key may stand in another partition than the changes of the old
     key, so that no offset tells which was first, as in a topic of several partitions that
     Canal fills by the new key (`canal.mq.partitionHash`). Of topics that this fold reads.
 
+    Arguments:
+        fold: what `fold_state` returned.
+
     Returns:
         A condition on kafka_topic; false, if no topic has.
 #}
-{% macro has_unordered_moves() -%}
-    {%- set state = changefold.fold_state() -%}
+{% macro has_unordered_moves(fold) -%}
     {%- set topics = changefold.declared_topics() | selectattr('protocol', 'eq', 'canal_json')
         | selectattr('partitions', 'gt', 1) -%}
-    {%- if execute and state.goes_on -%}
-        {%- set topics = topics | selectattr('name', 'in', state.news | map(attribute='kafka_topic') | list) -%}
+    {%- if fold.goes_on -%}
+        {%- set topics = topics | selectattr('name', 'in', fold.news | map(attribute='kafka_topic') | list) -%}
     {%- endif -%}
     {{ return(changefold.is_one_of(topics)) }}
 {%- endmacro %}
@@ -238,12 +228,15 @@
     Whether a version begins where something is new of its topic, or after it: a change that
     comes late may take its place.
 
+    Arguments:
+        fold: what `fold_state` returned.
+
     Returns:
         A bool.
 #}
-{% macro has_later_versions() %}
+{% macro has_later_versions(fold) %}
     {%- set conditions = [] -%}
-    {%- for since in changefold.fold_state().news | groupby('kafka_topic') -%}
+    {%- for since in fold.news | groupby('kafka_topic') -%}
         {%- do conditions.append(
             '(kafka_topic = ' ~ sql_text(since.grouper) ~ ' and from_sequence >= '
             ~ sql_text(changefold.moment_of_text(since.list | map(attribute='since') | min)) ~ ')'
@@ -251,7 +244,7 @@
     {%- endfor -%}
     {{ return(conditions | length > 0 and adapter.query_once(
         'select 1 as is_later from ' ~ this ~ ' as versions where '
-        ~ changefold.may_be_met('versions') ~ ' and (' ~ conditions | join(' or ') ~ ') limit 1',
+        ~ changefold.may_be_met(fold, 'versions') ~ ' and (' ~ conditions | join(' or ') ~ ') limit 1',
         changefold.snapshot_id(this)
     ) | length > 0) }}
 {% endmacro %}

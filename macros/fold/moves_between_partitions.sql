@@ -10,11 +10,12 @@
             changed), table_ends (what ended all rows of the table, an array), and what
             `values_not_sent` takes.
         of_row: names of the columns that tell a row.
+        fold: what `fold_state` returned.
 
     Returns:
         A `select`: the columns of the relation but is_move.
 #}
-{% macro moves_between_partitions(events, of_row) -%}
+{% macro moves_between_partitions(events, of_row, fold) -%}
     {%- set kept -%}
         {{ of_row | join(',\n        ') }},
         is_deleted,
@@ -26,7 +27,7 @@
         table_ends,
         payload
     {%- endset %}
-    {%- if changefold.has_unordered_moves() == 'false' %}
+    {%- if changefold.has_unordered_moves(fold) == 'false' %}
     select
         {{ kept }},
         change_sequence
@@ -45,7 +46,7 @@
                 table_ends, table_end -> table_end.end_sequence < change_sequence
             )), 0) as ends_before
         from {{ events }}
-        where {{ changefold.has_unordered_moves() }}
+        where {{ changefold.has_unordered_moves(fold) }}
 
     ),
 
@@ -59,7 +60,7 @@
         {{ kept }},
         change_sequence
     from {{ events }}
-    where not {{ changefold.has_unordered_moves() }}
+    where not {{ changefold.has_unordered_moves(fold) }}
     union all
     select
         {{ kept }},

@@ -9,17 +9,18 @@
             kafka_partition, kafka_offset, event_index, lacks_values, unavailable_columns,
             payload; is_news (the last fold did not have it).
         of_row: names of the columns that tell a row.
+        fold: what `fold_state` returned.
 
     Returns:
         A `select`: those columns without is_news, and since: what ended rows of the table
         before has been applied to them.
 #}
-{% macro rows_with_news(told, of_row) -%}
+{% macro rows_with_news(told, of_row, fold) -%}
     {%- set columns = of_row + [
         'change_sequence', 'is_deleted', 'is_move', 'kafka_partition', 'kafka_offset',
         'event_index', 'lacks_values', 'unavailable_columns', 'payload',
     ] -%}
-    {%- if not changefold.fold_goes_on() -%}
+    {%- if not fold.goes_on -%}
     select
         *,
         '' as since
@@ -27,10 +28,10 @@
     {%- else -%}
     with
 
-    {% if changefold.fold_state().changed -%}
+    {% if fold.changed -%}
     changed as (
 
-        {{ changefold._changed_since() }}
+        {{ changefold._changed_since(fold) }}
 
     ),
 
@@ -65,7 +66,7 @@
 
     met as (
 
-        {{ changefold._met_versions(told, of_row) }}
+        {{ changefold._met_versions(told, of_row, fold) }}
 
     )
 
@@ -83,13 +84,13 @@
         -1 as kafka_partition,
         -1 as kafka_offset,
         0 as event_index,
-        {{ changefold.folded_values_lack() | lower }} as lacks_values,
+        {{ fold.lacks_values | lower }} as lacks_values,
         to_json(unknown_columns) as unavailable_columns,
         struct(
             op,
             commit_ts,
             batch_id,
-            {{ 'image' if changefold.folded_values_lack() else 'cast(null as string) as image' }},
+            {{ 'image' if fold.lacks_values else 'cast(null as string) as image' }},
             row_hash as known_hash
         ) as payload,
         since
@@ -106,13 +107,13 @@
 
 
 {# The tables of which something is known otherwise, and since when: from `fold_state`. #}
-{% macro _changed_since() -%}
+{% macro _changed_since(fold) -%}
     select
         kafka_topic,
         table_uid,
         min({{ changefold.moment_of('since') }}) as since
     from values
-        {%- for row in changefold.fold_state().changed %}
+        {%- for row in fold.changed %}
         ({{ sql_text(row.kafka_topic) }}, {{ sql_text(row.table_uid) }}, {{ sql_text(row.changed_since) }})
         {{- ',' if not loop.last }}
         {%- endfor %}
@@ -122,8 +123,8 @@
 
 
 {# The versions that are not ended where something of their row is new, with since. #}
-{% macro _met_versions(told, of_row) -%}
-    {%- set has_changed = changefold.fold_state().changed -%}
+{% macro _met_versions(told, of_row, fold) -%}
+    {%- set has_changed = fold.changed -%}
     with
 
     touched as (
@@ -140,7 +141,7 @@
     {% if has_changed -%}
     changed as (
 
-        {{ changefold._changed_since() }}
+        {{ changefold._changed_since(fold) }}
 
     ),
 
@@ -162,7 +163,7 @@
                 versions.kafka_topic = changed.kafka_topic
                 and versions.table_uid = changed.table_uid
         {%- endif %}
-        where {{ changefold.may_be_met('versions') }}
+        where {{ changefold.may_be_met(fold, 'versions') }}
 
     )
 
@@ -182,21 +183,22 @@
             there before what is new).
         told: as of `rows_with_news`.
         of_row: names of the columns that tell a row.
+        fold: what `fold_state` returned.
 
     Returns:
         A `select` of the relation's columns.
 #}
-{% macro with_voided_versions(versions, told, of_row) -%}
-    {%- if not changefold.fold_goes_on() -%}
+{% macro with_voided_versions(versions, told, of_row, fold) -%}
+    {%- if not fold.goes_on -%}
     select * except (is_known) from {{ versions }}
-    {%- elif not changefold.has_later_versions() -%}
+    {%- elif not changefold.has_later_versions(fold) -%}
     select * from {{ versions }}
     {%- else -%}
     with
 
     met as (
 
-        {{ changefold._met_versions(told, of_row) }}
+        {{ changefold._met_versions(told, of_row, fold) }}
 
     ),
 
@@ -224,7 +226,7 @@
             unknown_columns,
             row_hash,
             folded_batch,
-            {{ changefold.fold_number() }} as ended_batch,
+            cast({{ fold.number }} as bigint) as ended_batch,
             true as is_known,
             true as is_void
         from met

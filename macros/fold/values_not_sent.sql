@@ -12,15 +12,16 @@
             kafka_offset, event_index, unavailable_columns (JSON), lacks_values (whether a
             change of the table has some), table_ends (what ended all rows of the table, an
             array), and payload (op, commit_ts, batch_id, image).
-        of_row: names of the columns that tell a row, those of its table first.
+        of_row: names of the columns that tell a row.
+        fold: what `fold_state` returned.
 
     Returns:
         A `select`: those columns without unavailable_columns and lacks_values; payload with
         unknown_columns.
 #}
-{% macro values_not_sent(events, of_row) -%}
+{% macro values_not_sent(events, of_row, fold) -%}
     {%- set of_event = of_row + ['change_sequence', 'is_deleted', 'kafka_partition', 'kafka_offset', 'event_index'] -%}
-    {%- if not execute or not changefold.folded_values_lack() %}
+    {%- if not fold.lacks_values %}
     select
         {{ of_event | join(',\n        ') }},
         table_ends,

@@ -19,6 +19,9 @@
             ('changefold.inputs', inputs), ('changefold.folded', tojson(state.note)),
         ] -%}
         {%- if not state.goes_on -%}
+            {%- if state.noted -%}
+                {{ log('Rebuilding ' ~ relation ~ ' from the whole log: its model or a rule of a filter has changed, or what the last build knew of tables is gone', info=True) }}
+            {%- endif -%}
             {%- if existing is not none and existing.type == 'view' -%}
                 {%- do adapter.drop_relation(existing) -%}
             {%- endif -%}
@@ -30,7 +33,7 @@
         {%- else -%}
             {%- if state.news -%}
                 {%- call statement('main') -%}
-                    {{ changefold.merge_folded(relation, compiled_code) }}
+                    {{ changefold.merge_folded(relation, compiled_code, state) }}
                 {%- endcall -%}
             {%- else -%}
                 {%- do changefold._skipped('nothing new') -%}
@@ -52,11 +55,12 @@
     Arguments:
         relation: the table.
         folded: a `select` of versions, as `with_voided_versions` returns.
+        fold: what `fold_state` returned.
 
     Returns:
         A `merge` statement.
 #}
-{% macro merge_folded(relation, folded) -%}
+{% macro merge_folded(relation, folded, fold) -%}
     {%- set of_version = ['kafka_topic', 'table_uid', 'row_key', 'from_sequence'] -%}
     {%- set of_end = ['to_sequence', 'is_open', 'valid_to', 'ended_by', 'ended_batch'] -%}
 merge into {{ relation }} as versions
@@ -67,10 +71,13 @@ on
     {%- for column in of_version %}
     versions.{{ column }} = folded.{{ column }} and
     {%- endfor %}
-    {{ changefold.may_be_met('versions') }}
+    {{ changefold.may_be_met(fold, 'versions') }}
 when matched
     and folded.is_known
-    and versions.to_sequence is distinct from folded.to_sequence
+    and (
+        versions.to_sequence is distinct from folded.to_sequence
+        or versions.ended_by is distinct from folded.ended_by
+    )
     then update set
     {%- for column in of_end %}
     versions.{{ column }} = folded.{{ column }}{{ ',' if not loop.last }}

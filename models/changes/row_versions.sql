@@ -7,13 +7,14 @@
         'write.parquet.row-group-size-bytes': '8388608',
     },
 ) }}
--- Which ends of rows are new is told by what it was built from.
+-- `fold_state` asks these how far they are.
 -- depends_on: {{ ref('change_log') }}
 -- depends_on: {{ ref('resolved_cuts') }}
 -- depends_on: {{ ref('schema_versions') }}
 
 {%- set row_columns = ['kafka_topic', 'table_uid', 'row_key'] %}
 {%- set of_row = row_columns | join(', ') %}
+{%- set fold = fold_state() %}
 
 with
 
@@ -22,9 +23,9 @@ changes as (
 
     select
         *,
-        {{ is_new_to_fold() }} as is_news
+        {{ is_new_to_fold(fold) }} as is_news
     from {{ ref('changes') }}
-    where {{ is_since_news() }}
+    where {{ is_since_news(fold) }}
 
 ),
 
@@ -133,7 +134,7 @@ told as (
 -- All rows or, of a table that goes on, those of which something is new, since then.
 with_news as (
 
-    {{ rows_with_news('told', row_columns) }}
+    {{ rows_with_news('told', row_columns, fold) }}
 
 ),
 
@@ -155,13 +156,13 @@ events as (
 
 placed as (
 
-    {{ moves_between_partitions('events', row_columns) }}
+    {{ moves_between_partitions('events', row_columns, fold) }}
 
 ),
 
 completed as (
 
-    {{ values_not_sent('placed', row_columns) }}
+    {{ values_not_sent('placed', row_columns, fold) }}
 
 ),
 
@@ -363,8 +364,8 @@ row_versions as (
         row_hash,
 
         ---------- fold
-        {{ fold_number() }} as folded_batch,
-        if(to_sequence is null, null, {{ fold_number() }}) as ended_batch,
+        cast({{ fold.number }} as bigint) as folded_batch,
+        if(to_sequence is null, null, cast({{ fold.number }} as bigint)) as ended_batch,
         payload.known_hash is not null as is_known
     from bounded
     where not is_deleted
@@ -373,7 +374,7 @@ row_versions as (
 
 folded_versions as (
 
-    {{ with_voided_versions('row_versions', 'told', row_columns) }}
+    {{ with_voided_versions('row_versions', 'told', row_columns, fold) }}
 
 )
 
