@@ -16,7 +16,7 @@
         model.raw_code, changefold.filters_digest(), changefold.refusing_value_rule(),
     ] | join('\n')) -%}
     {%- set note = {
-        'number': noted.get('number', 0) + 1,
+        'number': noted.get('number', 0),
         'shape': shape,
         'topics': changefold.applied_cuts(),
         'folded_tables': changefold._snapshot_of('folded_tables'),
@@ -26,11 +26,14 @@
         'goes_on': not flags.FULL_REFRESH and noted.get('shape') == shape
             and changefold._has_past_of('folded_tables', noted, note)
             and changefold._has_past_of('table_ends', noted, note),
-        'number': note.number,
+        'number': note.number + 1,
         'noted': noted,
         'note': note,
     } -%}
-    {%- set news = changefold._news_of_tables(state) if state.goes_on else [] -%}
+    {%- set news = changefold._news_of_tables(state) if state.goes_on and note != noted else [] -%}
+    {%- if news or not state.goes_on -%}
+        {%- do note.update({'number': state.number}) -%}
+    {%- endif -%}
     {%- do state.update({
         'news': news,
         'changed': news | selectattr('changed_since') | list,

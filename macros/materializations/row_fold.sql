@@ -7,42 +7,30 @@
 #}
 {% materialization row_fold, adapter='sparksession' %}
     {%- set relation = this.incorporate(type='table') -%}
-    {%- set existing = load_cached_relation(this) -%}
     {{ run_hooks(pre_hooks) }}
-    {%- set inputs = changefold.input_fingerprint() -%}
-    {%- set known = adapter.table_properties(relation) -%}
-    {%- if inputs and not flags.FULL_REFRESH and known.get('changefold.inputs') == inputs -%}
-        {%- do changefold._skipped('nothing new') -%}
-    {%- else -%}
-        {%- set state = changefold.fold_state() -%}
-        {%- set properties = [
-            ('changefold.inputs', inputs), ('changefold.folded', tojson(state.note)),
-        ] -%}
-        {%- if not state.goes_on -%}
-            {%- if state.noted -%}
-                {{ log('Rebuilding ' ~ relation ~ ' from the whole log: its model or a rule of a filter has changed, or what the last build knew of tables is gone', info=True) }}
-            {%- endif -%}
-            {%- if existing is not none and existing.type == 'view' -%}
-                {%- do adapter.drop_relation(existing) -%}
-            {%- endif -%}
-            {%- call statement('main') -%}
-                {{ changefold.create_table_with(
-                    relation, compiled_code, changefold._write_distribution() | items | list + properties
-                ) }}
-            {%- endcall -%}
-        {%- else -%}
-            {%- if state.news -%}
-                {%- call statement('main') -%}
-                    {{ changefold.merge_folded(relation, compiled_code, state) }}
-                {%- endcall -%}
-            {%- else -%}
-                {%- do changefold._skipped('nothing new') -%}
-            {%- endif -%}
-            {%- do run_query(
-                'alter table ' ~ relation ~ ' set tblproperties ('
-                ~ changefold.property_list(properties) ~ ')'
-            ) -%}
+    {%- set state = changefold.fold_state() -%}
+    {%- set properties = [('changefold.folded', tojson(state.note))] -%}
+    {%- if not state.goes_on -%}
+        {%- if state.noted -%}
+            {{ log('Rebuilding ' ~ relation ~ ' from the whole log: its model or a rule of a filter has changed, or what the last build knew of tables is gone', info=True) }}
         {%- endif -%}
+        {%- call statement('main') -%}
+            {{ changefold.create_table_with(
+                relation, compiled_code, changefold._write_distribution() | items | list + properties
+            ) }}
+        {%- endcall -%}
+    {%- elif state.news -%}
+        {%- call statement('main') -%}
+            {{ changefold.merge_folded(relation, compiled_code, state) }}
+        {%- endcall -%}
+    {%- else -%}
+        {%- do changefold._skipped('nothing new') -%}
+    {%- endif -%}
+    {%- if state.goes_on and state.note != state.noted -%}
+        {%- do run_query(
+            'alter table ' ~ relation ~ ' set tblproperties ('
+            ~ changefold.property_list(properties) ~ ')'
+        ) -%}
     {%- endif -%}
     {{ run_hooks(post_hooks) }}
     {{ return({'relations': [relation]}) }}

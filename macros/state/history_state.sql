@@ -28,9 +28,11 @@
     {%- do state.update({'has_unapplied': changefold._has_unapplied(state)}) -%}
     {%- if state.is_increment and state.has_unapplied -%}
         {%- do state.update({'first_unapplied': changefold._first_unapplied(state)}) -%}
-        {#- What a later DDL made of such a row has to be made anew. -#}
+        {#- What a later DDL made of such a row has to be made anew; also one of its moment, as
+            a TRUNCATE among the changes of a commit. -#}
         {%- set ddls = changefold.sequences_in(model.raw_code) + changefold.ended_at() + changefold.snapshots_of_table() -%}
-        {%- if state.first_unapplied and ddls | select('ge', state.first_unapplied) | list -%}
+        {%- if state.first_unapplied
+            and ddls | select('ge', changefold.moment_of_text(state.first_unapplied)) | list -%}
             {%- do state.update({'is_increment': false}) -%}
         {%- elif state.first_unapplied and '_cdc_copy' in config.get('key_columns')
             and changefold._is_late(state) -%}

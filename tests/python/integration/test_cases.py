@@ -26,6 +26,7 @@ def outcome(request: pytest.FixtureRequest) -> tuple[dict[str, bool], str]:
         recordings,
         PROJECT,
         runs=request.param,
+        row_versions=True,
         console=Console(file=report, width=120),
     )
     return equal, report.getvalue()
@@ -37,3 +38,10 @@ def test_rows_are_those_of_the_source(
 ) -> None:
     equal, report = outcome
     assert equal[case], report
+
+
+def test_row_versions_are_those_of_the_histories_and_of_one_fold_of_the_whole_log(
+    outcome: tuple[dict[str, bool], str],
+) -> None:
+    equal, report = outcome
+    assert equal["row_versions"], report
