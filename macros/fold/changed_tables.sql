@@ -47,6 +47,7 @@
             source_table,
             table_uid,
             key_columns,
+            column_defaults,
             from_sequence
 
     ),

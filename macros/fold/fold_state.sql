@@ -6,7 +6,7 @@
         number (of this fold), noted and note (what was kept of the last one with the table,
         and is to be of this one), news (what `_news_of_tables` returns), changed (those of
         it with changed_since), lacks_values (whether a change that this fold reads lacks
-        values which it did not change).
+        values which it did not change), lacks_keys (whether it reads a table without a key).
 #}
 {% macro fold_state() %}
     {%- set known = adapter.table_properties(this) if execute else {} -%}
@@ -39,6 +39,8 @@
         'changed': news | selectattr('changed_since') | list,
         'lacks_values': news | selectattr('lacks_values') | list | length > 0
             if state.goes_on else changefold.some_values_lack(),
+        'lacks_keys': news | selectattr('lacks_key') | list | length > 0
+            if state.goes_on else changefold._some_table_lacks_a_key(note),
     }) -%}
     {{ return(state) }}
 {% endmacro %}
@@ -53,6 +55,16 @@
         'select 1 as is_kept from ' ~ ref('changefold', name) ~ '.snapshots'
         ~ ' where snapshot_id = ' ~ noted[name],
         note[name]
+    ) | length > 0) }}
+{% endmacro %}
+
+
+{# Whether a table that is folded has no key, so that equal rows are counted. #}
+{% macro _some_table_lacks_a_key(note) %}
+    {%- set folded_tables = changefold.built_relation('folded_tables') -%}
+    {{ return(folded_tables and adapter.query_once(
+        'select 1 as lacks_key from ' ~ folded_tables ~ ' where cardinality(key_columns) = 0 limit 1',
+        note.folded_tables
     ) | length > 0) }}
 {% endmacro %}
 
@@ -109,7 +121,7 @@
         A list of mappings, one per table and name that it bears since then: kafka_topic,
         table_uid, since (a change sequence; nothing before it is another than it was),
         changed_since (likewise, where `changed_tables` has the table), source_database and
-        source_table (none, if the table is folded no longer), lacks_values.
+        source_table (none, if the table is folded no longer), lacks_values, lacks_key.
 #}
 {% macro _news_of_tables(state) %}
     {%- set changes = ref('changefold', 'changes') -%}
@@ -127,7 +139,8 @@
         ~ ' union all select *, since as changed_since from changed),'
         ~ ' lives as (select kafka_topic, table_uid, min(since) as since,'
         ~ ' min(changed_since) as changed_since from told group by all)'
-        ~ ' select lives.*, tables.source_database, tables.source_table, tables.lacks_values'
+        ~ ' select lives.*, tables.source_database, tables.source_table, tables.lacks_values,'
+        ~ ' cardinality(tables.key_columns) = 0 as lacks_key'
         ~ ' from lives left join ' ~ folded_tables ~ ' as tables'
         ~ ' on lives.kafka_topic = tables.kafka_topic and lives.table_uid = tables.table_uid'
         ~ ' and lives.since <= tables.to_sequence order by all',

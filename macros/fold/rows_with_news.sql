@@ -5,10 +5,10 @@
     was there. Where the whole log is folded, all events.
 
     Arguments:
-        told: name of a relation: of_row, change_sequence, is_deleted, is_move,
+        told: name of a relation: of_row, row_copy, change_sequence, is_deleted, is_move,
             kafka_partition, kafka_offset, event_index, lacks_values, unavailable_columns,
             payload; is_news (the last fold did not have it).
-        of_row: names of the columns that tell a row.
+        of_row: names of the columns that tell a row from those that differ from it.
         fold: what `fold_state` returned.
 
     Returns:
@@ -17,7 +17,7 @@
 #}
 {% macro rows_with_news(told, of_row, fold) -%}
     {%- set columns = of_row + [
-        'change_sequence', 'is_deleted', 'is_move', 'kafka_partition', 'kafka_offset',
+        'row_copy', 'change_sequence', 'is_deleted', 'is_move', 'kafka_partition', 'kafka_offset',
         'event_index', 'lacks_values', 'unavailable_columns', 'payload',
     ] -%}
     {%- if not fold.goes_on -%}
@@ -78,6 +78,7 @@
     union all
     select
         {{ of_row | join(',\n        ') }},
+        row_copy,
         from_sequence as change_sequence,
         false as is_deleted,
         false as is_move,
@@ -194,6 +195,7 @@
     {%- elif not changefold.has_later_versions(fold) -%}
     select * from {{ versions }}
     {%- else -%}
+    {%- set of_version = of_row + ['row_copy', 'from_sequence'] -%}
     with
 
     met as (
@@ -210,10 +212,9 @@
         from {{ versions }}
         union all
         select
-            {%- for column in of_row %}
+            {%- for column in of_version %}
             {{ column }},
             {%- endfor %}
-            from_sequence,
             from_sequence as to_sequence,
             false as is_open,
             valid_from,
@@ -239,7 +240,7 @@
         select
             *,
             row_number() over (
-                partition by {{ of_row | join(', ') }}, from_sequence
+                partition by {{ of_version | join(', ') }}
                 order by is_void
             ) as place
         from gathered

@@ -49,7 +49,7 @@
         A `merge` statement.
 #}
 {% macro merge_folded(relation, folded, fold) -%}
-    {%- set of_version = ['kafka_topic', 'table_uid', 'row_key', 'from_sequence'] -%}
+    {%- set of_version = ['kafka_topic', 'table_uid', 'row_key', 'row_copy', 'from_sequence'] -%}
     {%- set of_end = ['to_sequence', 'is_open', 'valid_to', 'ended_by', 'ended_batch'] -%}
 merge into {{ relation }} as versions
 using (

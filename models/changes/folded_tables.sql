@@ -4,12 +4,33 @@ with
 
 table_schemas as (
 
-    select * from {{ ref('table_schemas') }}
+    select
+        *,
+        cardinality(key_columns) > 0 as has_key,
+        -- Such a change makes other texts of the values in a row.
+        cardinality(filter(
+            image_changes,
+            change -> change.kind in ('dropped', 'renamed')
+            or (change.kind = 'retyped' and change.changes_text)
+        )) > 0 as rewrites_rows,
+        cardinality(
+            array_remove(array_compact(columns.original_default_accuracy), 'exact')
+        ) > 0 as has_unknown_default,
+        -- What rows older than a column show of it.
+        if(
+            cardinality(key_columns) > 0,
+            null,
+            map_entries(map_filter(
+                map_from_arrays(columns.name, columns.original_default),
+                (name, text) -> text is not null
+            ))
+        ) as column_defaults
+    from {{ ref('table_schemas') }}
 
 ),
 
--- Not folded yet: rows without a key; those that a DDL moves to other keys, or ends by
--- their partition.
+-- Not folded yet: rows that a DDL moves to other keys, or ends by their partition; rows
+-- without a key of which a DDL made others.
 tables as (
 
     select
@@ -18,8 +39,11 @@ tables as (
     from table_schemas
     group by kafka_topic, table_uid
     having
-        bool_and(cardinality(key_columns) > 0 and not key_changed)
-        and bool_and(row_effect not in ('rekey', 'partition'))
+        bool_and(not key_changed and row_effect not in ('rekey', 'partition'))
+        and (
+            bool_and(has_key)
+            or bool_and(not (has_key or rewrites_rows or has_unknown_default))
+        )
 
 ),
 
@@ -47,7 +71,8 @@ versions as (
         struct(
             table_schemas.source_database,
             table_schemas.source_table,
-            table_schemas.key_columns
+            table_schemas.key_columns,
+            table_schemas.column_defaults
         ) as identity
     from table_schemas
     inner join tables
@@ -90,6 +115,7 @@ stretches as (
         source_database,
         source_table,
         key_columns,
+        column_defaults,
         min(coalesce(valid_from_sequence, '')) as from_sequence,
         max(coalesce(valid_to_sequence, '~')) as to_sequence
     from numbered
@@ -99,6 +125,7 @@ stretches as (
         source_database,
         source_table,
         key_columns,
+        column_defaults,
         stretch
 
 ),
@@ -111,6 +138,7 @@ folded_tables as (
         stretches.source_database,
         stretches.source_table,
         stretches.key_columns,
+        stretches.column_defaults,
         lacking_values.table_uid is not null as lacks_values,
         stretches.from_sequence,
         stretches.to_sequence

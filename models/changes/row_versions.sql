@@ -12,9 +12,21 @@
 -- depends_on: {{ ref('resolved_cuts') }}
 -- depends_on: {{ ref('schema_versions') }}
 
-{%- set row_columns = ['kafka_topic', 'table_uid', 'row_key'] %}
+{%- set key_columns = ['kafka_topic', 'table_uid', 'row_key'] %}
+{%- set row_columns = key_columns + ['row_copy'] %}
 {%- set of_row = row_columns | join(', ') %}
 {%- set fold = fold_state() %}
+{%- set whole_before %}if(
+                op = 'd',
+                texts,
+                map_concat(
+                    map_filter(
+                        texts,
+                        (name, text) -> not map_contains_key(texts_before, name)
+                    ),
+                    texts_before
+                )
+            ){% endset %}
 
 with
 
@@ -36,7 +48,9 @@ of_tables as (
         folded_tables.kafka_topic,
         folded_tables.table_uid,
         folded_tables.key_columns,
+        folded_tables.column_defaults,
         folded_tables.lacks_values,
+        cardinality(folded_tables.key_columns) > 0 as has_key,
         changes.change_sequence,
         changes.op,
         changes.after,
@@ -68,14 +82,21 @@ keyed as (
 
     select
         *,
-        to_json(transform(key_columns, name -> try_element_at(texts, name)))
-            as key_after,
-        to_json(transform(
-            key_columns,
-            name -> coalesce(
-                try_element_at(texts_before, name), try_element_at(texts, name)
-            )
-        )) as key_before
+        if(
+            has_key,
+            to_json(transform(key_columns, name -> try_element_at(texts, name))),
+            {{ key_of_whole_row('texts') }}
+        ) as key_after,
+        if(
+            has_key,
+            to_json(transform(
+                key_columns,
+                name -> coalesce(
+                    try_element_at(texts_before, name), try_element_at(texts, name)
+                )
+            )),
+            {{ key_of_whole_row(whole_before) }}
+        ) as key_before
     from of_tables
 
 ),
@@ -91,17 +112,20 @@ ends_of_tables as (
 
 ),
 
--- An UPDATE of the key ends one row and begins another.
+-- An UPDATE of the key ends one row and begins another; without a key, each does.
 split as (
 
     select
         *,
         event_op = 'd' as is_deleted,
-        event_op = 'd' and op = 'u' as is_move
+        has_key and event_op = 'd' and op = 'u' as is_move
     from keyed
         lateral view
-        explode(if(op = 'u' and key_before <> key_after, array('d', 'c'), array(op)))
-        as event_op
+        explode(if(
+            op = 'u' and (not has_key or key_before <> key_after),
+            array('d', 'c'),
+            array(op)
+        )) as event_op
 
 ),
 
@@ -111,6 +135,7 @@ told as (
         split.kafka_topic,
         split.table_uid,
         if(split.is_deleted, split.key_before, split.key_after) as row_key,
+        if(split.has_key, 0, null) as row_copy,
         split.change_sequence,
         split.is_deleted,
         split.is_move,
@@ -134,7 +159,7 @@ told as (
 -- All rows or, of a table that goes on, those of which something is new, since then.
 with_news as (
 
-    {{ rows_with_news('told', row_columns, fold) }}
+    {{ rows_with_news('told', key_columns, fold) }}
 
 ),
 
@@ -154,9 +179,15 @@ events as (
 
 ),
 
+counted as (
+
+    {{ copies_of_rows('events', key_columns, fold) }}
+
+),
+
 placed as (
 
-    {{ moves_between_partitions('events', row_columns, fold) }}
+    {{ moves_between_partitions('counted', row_columns, fold) }}
 
 ),
 
@@ -209,6 +240,7 @@ states as (
         kafka_topic,
         table_uid,
         row_key,
+        row_copy,
         state.change_sequence,
         state.is_deleted,
         state.is_ddl,
@@ -216,7 +248,10 @@ states as (
         if(
             state.is_deleted,
             null,
-            coalesce(state.payload.known_hash, xxhash64(state.payload.image))
+            coalesce(
+                state.payload.known_hash,
+                xxhash64(if(row_copy > 0, row_key, state.payload.image))
+            )
         ) as row_hash,
         kafka_partition,
         kafka_offset,
@@ -337,6 +372,7 @@ row_versions as (
         kafka_topic,
         table_uid,
         row_key,
+        row_copy,
         change_sequence as from_sequence,
         to_sequence,
         to_sequence is null as is_open,
@@ -374,7 +410,7 @@ row_versions as (
 
 folded_versions as (
 
-    {{ with_voided_versions('row_versions', 'told', row_columns, fold) }}
+    {{ with_voided_versions('row_versions', 'told', key_columns, fold) }}
 
 )
 

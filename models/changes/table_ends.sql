@@ -63,6 +63,7 @@ snapshots as (
     select
         kafka_topic,
         source_database,
+        source_position,
         begin_sequence,
         exists(
             completed_at,
@@ -86,15 +87,36 @@ snapshots_in_turn as (
 ),
 
 -- No event tells what was deleted between a snapshot that was interrupted and the next.
+-- Rows without a key that a snapshot reads again are told from others by nothing.
 snapshots_that_replace as (
 
     select
-        kafka_topic,
-        source_database,
-        begin_sequence as snapshot_sequence,
-        concat({{ position_of('begin_sequence') }}, '~') as kept_up_to
-    from snapshots_in_turn
-    where is_complete and not was_complete
+        folded_tables.kafka_topic,
+        folded_tables.table_uid,
+        snapshots.begin_sequence as snapshot_sequence,
+        concat({{ position_of('snapshots.begin_sequence') }}, '~') as kept_up_to
+    from snapshots_in_turn as snapshots
+    inner join folded_tables
+        on
+            snapshots.kafka_topic = folded_tables.kafka_topic
+            and snapshots.source_database = folded_tables.source_database
+            and snapshots.begin_sequence > folded_tables.from_sequence
+            and snapshots.begin_sequence <= folded_tables.to_sequence
+    left join {{ ref('snapshot_passes') }} as passes
+        on
+            snapshots.kafka_topic = passes.kafka_topic
+            and snapshots.source_position = passes.source_position
+            and folded_tables.source_database = passes.source_database
+            and folded_tables.source_table = passes.source_table
+    where
+        snapshots.is_complete
+        and (
+            not snapshots.was_complete
+            or (
+                cardinality(folded_tables.key_columns) = 0
+                and passes.last_sequence >= snapshots.begin_sequence
+            )
+        )
 
 ),
 
@@ -131,19 +153,12 @@ table_ends as (
             and declared_snapshots.snapshot_sequence < resolved_cuts.cut_sequence
     union all
     select
-        folded_tables.kafka_topic,
-        folded_tables.table_uid,
-        snapshots_that_replace.snapshot_sequence as end_sequence,
-        snapshots_that_replace.kept_up_to,
+        kafka_topic,
+        table_uid,
+        snapshot_sequence as end_sequence,
+        kept_up_to,
         'snapshot' as ended_by
     from snapshots_that_replace
-    inner join folded_tables
-        on
-            snapshots_that_replace.kafka_topic = folded_tables.kafka_topic
-            and snapshots_that_replace.source_database
-            = folded_tables.source_database
-            and snapshots_that_replace.snapshot_sequence > folded_tables.from_sequence
-            and snapshots_that_replace.snapshot_sequence <= folded_tables.to_sequence
 
 )
 

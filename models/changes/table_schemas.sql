@@ -16,6 +16,7 @@ ddl_events as (
 
     select
         ddl_events.*,
+        declared_topics.wire_form,
         declared_topics.time_zone,
         declared_topics.names_ignore_case as ignores_case
     from {{ ref('judged_ddls') }} as ddl_events
@@ -50,6 +51,7 @@ topics as (
                 table_schema,
                 previous_table_schema,
                 outcome,
+                wire_form,
                 time_zone,
                 ignores_case,
                 committed_at
@@ -63,6 +65,7 @@ topics as (
                 'is_ignored', event.outcome = 'ignore',
                 'table_schema', event.table_schema,
                 'previous_table_schema', event.previous_table_schema,
+                'wire_form', event.wire_form,
                 'time_zone', event.time_zone,
                 'ignores_case', event.ignores_case,
                 'committed_ms', unix_millis(event.committed_at)

@@ -74,7 +74,7 @@ def _convert_mysql_value(
 ) -> str | None:
     from changefold.mysql.conversion import convert_value
     from changefold.mysql.types import parse_mysql_type
-    from changefold.protocols.value_encodings import from_wire, to_wire
+    from changefold.mysql.wire_forms import from_wire, to_wire
 
     if value is None:
         return None

@@ -9,11 +9,13 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from changefold.mysql.conversion import convert_value
 from changefold.mysql.types import MySqlType, parse_mysql_type
+from changefold.mysql.wire_forms import CONNECT, to_wire
 from changefold.schemas.ordering import commit_ts_of, millisecond_of
 
 if TYPE_CHECKING:
     from changefold.mysql.ddl import DdlColumn, SqlValue
-    from changefold.schemas.model import Accuracy, DdlEvent
+    from changefold.mysql.wire_forms import WireForm
+    from changefold.schemas.model import Accuracy, DdlEvent, SchemaColumn
 
 _WRITTEN_TEXT: Final = MySqlType("longtext")
 
@@ -96,6 +98,32 @@ def original_default_of(
         return convert_value(text, written, mysql_type), "approximate"
     except ValueError:
         return None, "unknown"
+
+
+def default_as_sent(column: SchemaColumn, form: WireForm, zone: str) -> str | None:
+    """Return what rows show that are older than a column, as a message would write it.
+
+    Args:
+        column: The column; what a message told of it stays as it is.
+        form: That of the topic's messages.
+        zone: Zone of the instants in the default.
+    """
+    text = column.original_default
+    if text is None or column.original_default_accuracy is None or not column.type:
+        return text
+    mysql_type = type_of(column.type)
+    if form == CONNECT and mysql_type.base == "timestamp":
+        text = _in_utc(text, zone)
+    return to_wire(text, mysql_type, form, zone)
+
+
+def _in_utc(text: str, zone: str) -> str:
+    """Return an instant in UTC; a zero date, or one of an unknown zone, as it is."""
+    try:
+        moment = datetime.fromisoformat(text).replace(tzinfo=_zone(zone))
+    except (ValueError, ZoneInfoNotFoundError):
+        return text
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(" ")
 
 
 _MILLISECOND_DIGITS: Final = 3

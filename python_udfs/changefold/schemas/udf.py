@@ -3,8 +3,10 @@
 import msgspec
 
 from changefold.mysql.ddl import DdlStatement
+from changefold.mysql.wire_forms import CANAL, WireForm
+from changefold.schemas.defaults import default_as_sent
 from changefold.schemas.fold import fold_schemas
-from changefold.schemas.model import DdlEvent
+from changefold.schemas.model import DdlEvent, TableVersion
 from changefold.schemas.observed import DescribedSchema, SeenSchema, SeenVersion
 
 __all__ = ["fold_table_schemas"]
@@ -23,6 +25,7 @@ class _Ddl(msgspec.Struct, frozen=True):
     table_schema: str | None = None
     previous_table_schema: str | None = None
     is_ignored: bool = False
+    wire_form: WireForm = CANAL
     time_zone: str = "UTC"
     ignores_case: bool = True
     committed_ms: int | None = None
@@ -55,6 +58,18 @@ class _Version(msgspec.Struct, frozen=True):
     first_sequence: str
 
 
+def _with_defaults_as_sent(
+    version: TableVersion, form: WireForm, zone: str
+) -> TableVersion:
+    columns = tuple(
+        msgspec.structs.replace(
+            column, original_default=default_as_sent(column, form, zone)
+        )
+        for column in version.columns
+    )
+    return msgspec.structs.replace(version, columns=columns)
+
+
 def fold_table_schemas(
     ddl_events: str | None, described: str | None, seen: str | None
 ) -> str:
@@ -66,7 +81,8 @@ def fold_table_schemas(
         seen: JSON array of `SeenSchema`.
 
     Returns:
-        JSON array of the versions of all tables, see `TableVersion`.
+        JSON array of the versions of all tables, see `TableVersion`; what rows show that are
+        older than a column is in the form of the topic's messages.
 
     Raises:
         msgspec.ValidationError: If a text is not of that form.
@@ -79,4 +95,8 @@ def fold_table_schemas(
     )
     rows = msgspec.json.decode(seen or "[]", type=list[SeenSchema])
     folded = fold_schemas((event.event() for event in events), [*versions, *rows])
+    if events:
+        # They are of one topic.
+        form, zone = events[0].wire_form, events[0].time_zone
+        folded = [_with_defaults_as_sent(version, form, zone) for version in folded]
     return msgspec.json.encode(folded).decode()

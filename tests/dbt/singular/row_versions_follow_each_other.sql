@@ -12,7 +12,7 @@ followed as (
         from_sequence,
         to_sequence,
         lead(from_sequence) over (
-            partition by kafka_topic, table_uid, row_key
+            partition by kafka_topic, table_uid, row_key, row_copy
             order by from_sequence
         ) as next_sequence
     from {{ ref('row_versions') }}

@@ -19,12 +19,12 @@ from changefold.errors import CdcDecodeError
 from changefold.mysql.conversion import convert_value
 from changefold.mysql.ddl import NoEffect, parse_ddl
 from changefold.mysql.types import parse_mysql_type
+from changefold.mysql.wire_forms import CANAL, from_wire
 from changefold.protocols.canal_json import (
     CanalJsonMessage,
     parse_batch,
     read_canal_json,
 )
-from changefold.protocols.value_encodings import CANAL, from_wire
 from changefold.schemas.fold import fold_schemas
 from changefold.schemas.model import DdlEvent, TableVersion
 

@@ -74,6 +74,42 @@ def test_an_ignored_ddl_tells_types_only() -> None:
     assert "enum('x')" in fold_table_schemas(json.dumps(ddls), None, json.dumps(rows))
 
 
+@pytest.mark.parametrize(
+    ("form", "defaults"),
+    [
+        ("canal", ["2", "2026-01-02 03:04:05", "ÿ", "0000-00-00 00:00:00"]),
+        (
+            "simple",
+            [
+                "2",
+                '{"location":"Asia/Shanghai","value":"2026-01-02 03:04:05"}',
+                "/w==",
+                '{"location":"Asia/Shanghai","value":"0000-00-00 00:00:00"}',
+            ],
+        ),
+        (
+            "connect",
+            ["y", "2026-01-01 19:04:05.000000Z", "ÿ", "0000-00-00 00:00:00.000000Z"],
+        ),
+    ],
+)
+def test_a_default_is_what_a_message_would_send(form: str, defaults: list[str]) -> None:
+    declared = {"wire_form": form, "time_zone": "Asia/Shanghai"}
+    ddls = [
+        ddl(1, "CREATE TABLE t (id INT PRIMARY KEY)", **declared),
+        ddl(
+            2,
+            "ALTER TABLE t ADD a ENUM('x', 'y') DEFAULT 'y',"
+            " ADD b TIMESTAMP NULL DEFAULT '2026-01-02 03:04:05',"
+            " ADD c VARBINARY(3) DEFAULT 0xff, ADD d TIMESTAMP NOT NULL, ADD e INT",
+            **declared,
+        ),
+    ]
+    versions = json.loads(fold_table_schemas(json.dumps(ddls), None, None))
+    told = [column.get("original_default") for column in versions[-1]["columns"]]
+    assert told == [None, *defaults, None]
+
+
 def test_a_version_is_known_from_its_first_row_on() -> None:
     told = ddl(
         5,

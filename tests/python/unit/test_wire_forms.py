@@ -3,7 +3,7 @@
 import pytest
 
 from changefold.mysql.types import parse_mysql_type
-from changefold.protocols.value_encodings import (
+from changefold.mysql.wire_forms import (
     CANAL,
     CONNECT,
     SIMPLE,

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 import pyarrow as pa
 
 from changefold.connect.declared import table_name
+from changefold.mysql.wire_forms import CANAL, CONNECT, SIMPLE
 from changefold.protocols import canal_json, debezium, simple_avro, simple_json
-from changefold.protocols.value_encodings import CANAL, CONNECT, SIMPLE
 from changefold_tools.devtools.mutations import Message
 
 if TYPE_CHECKING:

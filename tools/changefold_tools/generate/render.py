@@ -14,7 +14,6 @@ import yaml
 
 from changefold.connect.column_types import common_type
 from changefold.connect.types import ConnectType
-from changefold.mysql.types import MySqlType
 from changefold_tools.generate.column_names import COPY_COLUMN, VERSION_COLUMNS
 from changefold_tools.generate.escaping import (
     comment_line,
@@ -200,19 +199,6 @@ def _image(name: str, struct: str = "image") -> str:
 def _indented(text: str, by: int = 4) -> str:
     """Every line of a text, moved to the right."""
     return "\n".join(" " * by + line for line in text.splitlines())
-
-
-def _default(text: str, source_type: SourceType) -> str:
-    """The default of a column, in the form of the messages."""
-    if isinstance(source_type, MySqlType):
-        kind = "bytes" if source_type.is_binary else source_type.base
-        if source_type.elements:
-            members = _jinja_value(source_type.elements)
-            return f"{{{{ changefold.default_text({jinja_text(text)}, '{kind}', {members}) }}}}"
-        if kind in {"bytes", "timestamp", "bit"}:
-            return f"{{{{ changefold.default_text({jinja_text(text)}, '{kind}') }}}}"
-    # That of another type has one form, or came in a message.
-    return f"{{{{ sql_text({jinja_text(text)}) }}}}"
 
 
 def _call_lines(function: str, arguments: list[str]) -> str:
@@ -507,7 +493,7 @@ class TableModels:
         """When one life of a column held, and its text then."""
         text = "image." + sql_name(name)
         if life.added_at is not None and life.default is not None:
-            default = _default(life.default, life.types[0][1])
+            default = f"{{{{ sql_text({jinja_text(life.default)}) }}}}"
             text = _call_lines(
                 "if", [f"written_sequence <= '{life.added_at}'", default, text]
             )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from changefold.connect.types import ConnectType
 from changefold.mysql.text_protocol import to_mysql_text
-from changefold.protocols.value_encodings import SIMPLE, from_wire
+from changefold.mysql.wire_forms import SIMPLE, from_wire
 from changefold.schemas.ordering import commit_ts_of, millisecond_of, position_of
 from changefold_tools.generate.models import source_shapes
 from changefold_tools.generate.render import COPY_KEY, model_names

@@ -648,7 +648,8 @@ def compare_tables(
     for remark in judgement.remarks:
         console.print(remark, highlight=False, markup=False)
     render(judgement.results, console)
-    return is_equal(judgement.results) and _are_equal(left.row_versions, console)
+    are_versions_equal = _are_equal(left.row_versions, console)
+    return is_equal(judgement.results) and are_versions_equal
 
 
 def _compare_row_versions(project: Path, runs: int) -> ComparedVersions:

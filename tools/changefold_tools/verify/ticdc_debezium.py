@@ -23,8 +23,8 @@ from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
+from changefold.mysql.wire_forms import CONNECT, from_wire
 from changefold.protocols.debezium import read_debezium
-from changefold.protocols.value_encodings import CONNECT, from_wire
 from changefold_tools.verify.debezium_recording import read_records
 from changefold_tools.verify.handle_key_only import CutDownChange
 

@@ -10,13 +10,15 @@ members by name and BIT in binary digits. All else they write alike.
 import base64
 import binascii
 import re
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
 from changefold.mysql.types import MySqlType
 
-__all__ = ["CANAL", "CONNECT", "SIMPLE", "from_wire", "to_wire"]
+__all__ = ["CANAL", "CONNECT", "SIMPLE", "WireForm", "from_wire", "to_wire"]
+
+WireForm = Literal["canal", "simple", "connect"]
 
 CANAL: Final = "canal"
 SIMPLE: Final = "simple"

@@ -1,0 +1,153 @@
+{#
+    The text by which a row of a table without a key is told from those that differ from it: a
+    hash of all its values. A null is told from a column that a message does not have by
+    nothing, nor is a default that older rows show (`column_defaults`).
+
+    Arguments:
+        texts: an expression of type map<string, string>: the row.
+
+    Returns:
+        An expression of type string, on column_defaults of `folded_tables`.
+#}
+{% macro key_of_whole_row(texts) -%}
+to_json(array(md5(to_json(array_sort(filter(
+                array_except(map_entries({{ texts }}), column_defaults),
+                entry -> entry.value is not null
+            ))))))
+{%- endmacro %}
+
+
+{#
+    Events of rows, with a number for each of equal rows of a table without a key: a row that
+    is there three times has the copies 1, 2 and 3.
+
+    An insert adds the next copy, a delete takes the last one; the changes of one moment
+    count together. A delete of a row that is not there does nothing, as in a topic that
+    begins in the middle.
+
+    Arguments:
+        events: name of a relation: of_row, row_copy (0 for a row with a key, the number for a
+            version that was met, null for a change to be counted), change_sequence,
+            is_deleted, is_move, kafka_partition, kafka_offset, event_index, lacks_values,
+            unavailable_columns, payload, table_ends (what ended all rows of the table, an
+            array).
+        of_row: names of the columns that tell a row from those that differ from it.
+        fold: what `fold_state` returned.
+
+    Returns:
+        A `select` of those columns, row_copy never null.
+#}
+{% macro copies_of_rows(events, of_row, fold) -%}
+    {%- set of_life = of_row + ['ends_before'] -%}
+    {%- set carried = [
+        'kafka_partition', 'kafka_offset', 'event_index', 'lacks_values',
+        'unavailable_columns', 'payload', 'table_ends',
+    ] -%}
+    {%- set columns = of_row + ['row_copy', 'change_sequence', 'is_deleted', 'is_move'] -%}
+    {%- set last = 'struct(' ~ carried | join(', ') ~ '), struct(kafka_offset, kafka_partition, event_index)' -%}
+    {%- if not fold.lacks_keys -%}
+    select
+        {{ (columns + carried) | join(',\n        ') }}
+    from {{ events }}
+    {%- else -%}
+    with
+
+    -- A row with a DDL's own timestamp was there before it, one with a snapshot's own is
+    -- of that snapshot.
+    lives as (
+
+        select
+            *,
+            coalesce(size(filter(
+                table_ends,
+                table_end -> if(
+                    table_end.ended_by = 'snapshot',
+                    table_end.end_sequence <= change_sequence,
+                    table_end.end_sequence < change_sequence
+                )
+            )), 0) as ends_before
+        from {{ events }}
+        where row_copy is null or row_copy > 0
+
+    ),
+
+    moments as (
+
+        select
+            {{ of_life | join(',\n            ') }},
+            change_sequence,
+            sum(if(is_deleted, -1, 1)) as copies_added,
+            max_by({{ last }}) filter (where is_deleted) as last_end,
+            max_by({{ last }}) filter (where not is_deleted) as last_begin
+        from lives
+        group by {{ of_life | join(', ') }}, change_sequence
+
+    ),
+
+    summed as (
+
+        select
+            *,
+            sum(copies_added) over (
+                partition by {{ of_life | join(', ') }}
+                order by change_sequence
+            ) as copies_added_since
+        from moments
+
+    ),
+
+    -- A count that would fall below zero stays there.
+    counted as (
+
+        select
+            *,
+            copies_added_since - least(0, min(copies_added_since) over (
+                partition by {{ of_life | join(', ') }}
+                order by change_sequence
+            )) as copies
+        from summed
+
+    ),
+
+    compared as (
+
+        select
+            *,
+            lag(copies, 1, 0) over (
+                partition by {{ of_life | join(', ') }}
+                order by change_sequence
+            ) as copies_before
+        from counted
+
+    ),
+
+    numbered as (
+
+        select
+            {{ of_row | join(',\n            ') }},
+            row_copy,
+            change_sequence,
+            copies < copies_before as is_deleted,
+            false as is_move,
+            if(copies < copies_before, last_end, last_begin) as event
+        from compared
+            lateral view
+            explode(sequence(
+                cast(least(copies, copies_before) + 1 as int),
+                cast(greatest(copies, copies_before) as int)
+            )) as row_copy
+        where copies <> copies_before
+
+    )
+
+    select
+        {{ (columns + carried) | join(',\n        ') }}
+    from {{ events }}
+    where row_copy = 0
+    union all
+    select
+        {{ columns | join(',\n        ') }},
+        event.*
+    from numbered
+    {%- endif -%}
+{%- endmacro %}
