@@ -4,9 +4,11 @@
     Returns:
         A mapping: goes_on (whether the table stays, and what is new is added to it),
         number (of this fold), noted and note (what was kept of the last one with the table,
-        and is to be of this one), news (what `_news_of_tables` returns), changed (those of
+        and is to be of this one), new_moments (what `_new_moments` returns), news (what
+        `_news_of_tables` returns), changed (those of
         it with changed_since), lacks_values (whether a change that this fold reads lacks
-        values which it did not change), lacks_keys (whether it reads a table without a key).
+        values which it did not change), lacks_keys (whether it reads a table without a key),
+        changes_columns (whether it reads a table of which a DDL changed the columns).
 #}
 {% macro fold_state() %}
     {%- set known = adapter.table_properties(this) if execute else {} -%}
@@ -21,15 +23,18 @@
         'topics': changefold.applied_cuts(),
         'folded_tables': changefold._snapshot_of('folded_tables'),
         'table_ends': changefold._snapshot_of('table_ends'),
+        'column_moments': changefold._snapshot_of('column_moments'),
     } -%}
     {%- set state = {
         'goes_on': not flags.FULL_REFRESH and noted.get('shape') == shape
             and changefold._has_past_of('folded_tables', noted, note)
-            and changefold._has_past_of('table_ends', noted, note),
+            and changefold._has_past_of('table_ends', noted, note)
+            and changefold._has_past_of('column_moments', noted, note),
         'number': note.number + 1,
         'noted': noted,
         'note': note,
     } -%}
+    {%- do state.update({'new_moments': changefold._new_moments(state)}) -%}
     {%- set news = changefold._news_of_tables(state) if state.goes_on and note != noted else [] -%}
     {%- if news or not state.goes_on -%}
         {%- do note.update({'number': state.number}) -%}
@@ -40,7 +45,9 @@
         'lacks_values': news | selectattr('lacks_values') | list | length > 0
             if state.goes_on else changefold.some_values_lack(),
         'lacks_keys': news | selectattr('lacks_key') | list | length > 0
-            if state.goes_on else changefold._some_table_lacks_a_key(note),
+            if state.goes_on else changefold._some_table('cardinality(key_columns) = 0', note),
+        'changes_columns': news | selectattr('changes_columns') | list | length > 0
+            if state.goes_on else changefold._some_table('changes_columns', note),
     }) -%}
     {{ return(state) }}
 {% endmacro %}
@@ -59,11 +66,11 @@
 {% endmacro %}
 
 
-{# Whether a table that is folded has no key, so that equal rows are counted. #}
-{% macro _some_table_lacks_a_key(note) %}
+{# Whether one of the tables that are folded meets a condition on `folded_tables`. #}
+{% macro _some_table(condition, note) %}
     {%- set folded_tables = changefold.built_relation('folded_tables') -%}
     {{ return(folded_tables and adapter.query_once(
-        'select 1 as lacks_key from ' ~ folded_tables ~ ' where cardinality(key_columns) = 0 limit 1',
+        'select 1 as is_met from ' ~ folded_tables ~ ' where ' ~ condition ~ ' limit 1',
         note.folded_tables
     ) | length > 0) }}
 {% endmacro %}
@@ -86,11 +93,12 @@
         A condition on the columns of `changes`; true where the whole log is folded.
 #}
 {% macro is_new_to_fold(fold) -%}
-    {{ return(changefold._is_unfolded(fold.noted) if fold.goes_on else 'true') }}
+    {{ return(changefold._is_unfolded(fold) if fold.goes_on else 'true') }}
 {%- endmacro %}
 
 
-{% macro _is_unfolded(noted) -%}
+{% macro _is_unfolded(state) -%}
+    {%- set noted = state.noted -%}
     {%- set batches = {} -%}
     {%- for topic, folded in noted.topics.items() -%}
         {%- do batches.update({topic: folded.batch_id}) -%}
@@ -110,8 +118,42 @@
             ~ ' and schema_version = ' ~ version.schema_version ~ ')'
         ) -%}
     {%- endfor -%}
+    {%- for moment in state.new_moments -%}
+        {%- do conditions.append(
+            '(kafka_topic = ' ~ sql_text(moment.kafka_topic)
+            ~ ' and source_database = ' ~ sql_text(moment.source_database)
+            ~ ' and source_table = ' ~ sql_text(moment.source_table)
+            ~ ' and change_sequence > ' ~ sql_text(moment.since) ~ ')'
+        ) -%}
+    {%- endfor -%}
     {{ return('(' ~ conditions | join(' or ') ~ ')') }}
 {%- endmacro %}
+
+
+{#
+    The tables of which a DDL is known that changed columns and that the last fold did not
+    know. A change behind it, if it was folded, was compared with the row under other columns.
+
+    Returns:
+        A list of mappings, one per table and name that it bears since then: kafka_topic,
+        source_database, source_table, since (the change sequence of the first such DDL).
+#}
+{% macro _new_moments(state) %}
+    {%- if not state.goes_on or state.noted.column_moments == state.note.column_moments -%}
+        {{ return([]) }}
+    {%- endif -%}
+    {%- set now = 'select * from ' ~ ref('changefold', 'column_moments') -%}
+    {%- set noted = now ~ ' version as of ' ~ state.noted.column_moments -%}
+    {{ return(adapter.query_once(
+        'select tables.kafka_topic, tables.source_database, tables.source_table,'
+        ~ ' min(moments.since) as since from ((' ~ now ~ ' except ' ~ noted ~ ') union all ('
+        ~ noted ~ ' except ' ~ now ~ ')) as moments inner join '
+        ~ ref('changefold', 'folded_tables') ~ ' as tables'
+        ~ ' on moments.kafka_topic = tables.kafka_topic and moments.table_uid = tables.table_uid'
+        ~ ' and moments.since < tables.to_sequence group by all order by all',
+        state.note | string
+    )) }}
+{% endmacro %}
 
 
 {#
@@ -121,7 +163,8 @@
         A list of mappings, one per table and name that it bears since then: kafka_topic,
         table_uid, since (a change sequence; nothing before it is another than it was),
         changed_since (likewise, where `changed_tables` has the table), source_database and
-        source_table (none, if the table is folded no longer), lacks_values, lacks_key.
+        source_table (none, if the table is folded no longer), lacks_values, lacks_key,
+        changes_columns.
 #}
 {% macro _news_of_tables(state) %}
     {%- set changes = ref('changefold', 'changes') -%}
@@ -129,7 +172,7 @@
     {%- set rows = adapter.query_once(
         'with news as (select kafka_topic, source_database, source_table,'
         ~ ' min(change_sequence) as since from ' ~ changes
-        ~ ' where ' ~ changefold._is_unfolded(state.noted) ~ ' group by all),'
+        ~ ' where ' ~ changefold._is_unfolded(state) ~ ' group by all),'
         ~ ' changed as (' ~ changefold.changed_tables(state) ~ '),'
         ~ ' told as (select tables.kafka_topic, tables.table_uid, news.since,'
         ~ ' null as changed_since from news inner join ' ~ folded_tables ~ ' as tables'
@@ -140,7 +183,7 @@
         ~ ' lives as (select kafka_topic, table_uid, min(since) as since,'
         ~ ' min(changed_since) as changed_since from told group by all)'
         ~ ' select lives.*, tables.source_database, tables.source_table, tables.lacks_values,'
-        ~ ' cardinality(tables.key_columns) = 0 as lacks_key'
+        ~ ' cardinality(tables.key_columns) = 0 as lacks_key, tables.changes_columns'
         ~ ' from lives left join ' ~ folded_tables ~ ' as tables'
         ~ ' on lives.kafka_topic = tables.kafka_topic and lives.table_uid = tables.table_uid'
         ~ ' and lives.since <= tables.to_sequence order by all',

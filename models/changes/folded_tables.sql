@@ -62,6 +62,15 @@ lacking_values as (
 
 ),
 
+changing_columns as (
+
+    select distinct
+        kafka_topic,
+        table_uid
+    from {{ ref('column_moments') }}
+
+),
+
 -- A row up to the sequence of a DDL has the table's name and key before it. Most DDLs
 -- change neither.
 versions as (
@@ -140,6 +149,7 @@ folded_tables as (
         stretches.key_columns,
         stretches.column_defaults,
         lacking_values.table_uid is not null as lacks_values,
+        changing_columns.table_uid is not null as changes_columns,
         stretches.from_sequence,
         stretches.to_sequence
     from stretches
@@ -147,6 +157,10 @@ folded_tables as (
         on
             stretches.kafka_topic = lacking_values.kafka_topic
             and stretches.table_uid = lacking_values.table_uid
+    left join changing_columns
+        on
+            stretches.kafka_topic = changing_columns.kafka_topic
+            and stretches.table_uid = changing_columns.table_uid
 
 )
 

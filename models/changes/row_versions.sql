@@ -10,6 +10,7 @@
 -- `fold_state` asks these how far they are.
 -- depends_on: {{ ref('change_log') }}
 -- depends_on: {{ ref('resolved_cuts') }}
+-- depends_on: {{ ref('column_moments') }}
 -- depends_on: {{ ref('schema_versions') }}
 
 {%- set key_columns = ['kafka_topic', 'table_uid', 'row_key'] %}
@@ -325,16 +326,10 @@ in_turn as (
 ),
 
 -- Without commit timestamps, a DELETE and an upsert of one millisecond are the two
--- halves of one change of a key. A state equal to the one before is no new version.
-compared as (
+-- halves of one change of a key.
+paired as (
 
-    select
-        *,
-        row_hash is distinct from lag(row_hash) over (
-            partition by {{ of_row }}
-            order by change_sequence
-        ) as is_new_state
-    from in_turn
+    select * from in_turn
     where
         not coalesce(
             is_deleted
@@ -345,6 +340,13 @@ compared as (
             = {{ moment_of('following_sequence') }},
             false
         )
+
+),
+
+-- A state equal to the one before is no new version.
+compared as (
+
+    {{ compared_states('paired', of_row, fold) }}
 
 ),
 

@@ -14,6 +14,8 @@ import pyarrow as pa  # noqa: TC002  # Spark reads the hints at run time
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from changefold.mysql.wire_forms import WireForm
+
 
 def _parse_ticdc_canal_json(value: pa.Array) -> pa.Array:
     from changefold.protocols.canal_json import parse_batch
@@ -70,24 +72,21 @@ def _fold_table_schemas(
 
 
 def _convert_mysql_value(
-    value: str | None, from_type: str, to_type: str, wire_form: str
+    value: str | None, from_type: str, to_type: str, wire_form: WireForm
 ) -> str | None:
-    from changefold.mysql.conversion import convert_value
-    from changefold.mysql.types import parse_mysql_type
-    from changefold.mysql.wire_forms import from_wire, to_wire
+    from changefold.mysql.wire_forms import convert_as_sent
 
-    if value is None:
+    return convert_as_sent(value, from_type, to_type, wire_form)
+
+
+def _row_after_ddls(
+    texts: dict[str, str | None] | None, changes: str | None
+) -> dict[str, str | None] | None:
+    from changefold.schemas.row_after_ddls import row_after_ddls
+
+    if texts is None or changes is None:
         return None
-    old, new = parse_mysql_type(from_type), parse_mysql_type(to_type)
-    try:
-        text, zone = from_wire(value, old, wire_form)
-        return to_wire(
-            convert_value(text, old, new, strict=False), new, wire_form, zone
-        )
-    except ValueError:
-        # The source did convert it, so its rules are others than ours. The value
-        # stays as it was; if the new type can not hold it, the row records that.
-        return value
+    return row_after_ddls(texts, changes)
 
 
 def register(spark: SparkSession) -> None:
@@ -121,6 +120,7 @@ def register(spark: SparkSession) -> None:
         "parse_mysql_ddl": udf(_parse_mysql_ddl, "string", useArrow=False),
         "fold_table_schemas": udf(_fold_table_schemas, "string", useArrow=False),
         "convert_mysql_value": udf(_convert_mysql_value, "string", useArrow=False),
+        "row_after_ddls": udf(_row_after_ddls, "map<string, string>", useArrow=False),
     }
     for name, function in functions.items():
         spark.udf.register(name, function)

@@ -14,9 +14,18 @@ from typing import Final, Literal
 
 import msgspec
 
-from changefold.mysql.types import MySqlType
+from changefold.mysql.conversion import convert_value
+from changefold.mysql.types import MySqlType, parse_mysql_type
 
-__all__ = ["CANAL", "CONNECT", "SIMPLE", "WireForm", "from_wire", "to_wire"]
+__all__ = [
+    "CANAL",
+    "CONNECT",
+    "SIMPLE",
+    "WireForm",
+    "convert_as_sent",
+    "from_wire",
+    "to_wire",
+]
 
 WireForm = Literal["canal", "simple", "connect"]
 
@@ -117,3 +126,27 @@ def _to_connect(text: str, mysql_type: MySqlType) -> str:
             if int(text) >> place & 1
         )
     return text
+
+
+def convert_as_sent(
+    value: str | None, from_type: str, to_type: str, form: WireForm
+) -> str | None:
+    """Return what a column holds after its type was changed, as a message has it.
+
+    What no rule of ours converts stays: the source did convert it, so its rules are
+    others.
+
+    Args:
+        value: The value before, as the message has it; None for NULL.
+        from_type: MySQL type before.
+        to_type: MySQL type after.
+        form: `CANAL`, `SIMPLE` or `CONNECT`.
+    """
+    if value is None:
+        return None
+    old, new = parse_mysql_type(from_type), parse_mysql_type(to_type)
+    try:
+        text, zone = from_wire(value, old, form)
+        return to_wire(convert_value(text, old, new, strict=False), new, form, zone)
+    except ValueError:
+        return value

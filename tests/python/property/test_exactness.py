@@ -73,7 +73,7 @@ def test_tables_equal_the_source_whatever_the_delivery(
     write_corpus(folder, source, delivery)
 
     how = f"example {example}, {delivery.settings}"
-    assert_equal(folder, delivery.settings.protocol, runs, how)
+    assert_equal(Recording(folder, delivery.settings.protocol), runs, how)
 
 
 @hypothesis_seed(SEED)
@@ -107,9 +107,8 @@ def test_tables_equal_what_a_filter_leaves_also_of_messages_that_were_read_later
         older(project)
 
     how = f"example {example}, {delivery.settings}, {chosen}"
-    assert_equal(
-        folder, delivery.settings.protocol, random.randint(2, 3), how, before_run
-    )
+    recording = Recording(folder, delivery.settings.protocol)
+    assert_equal(recording, random.randint(2, 3), how, before_run)
     assert older.quarantined > 0
 
 
@@ -125,29 +124,31 @@ def test_tables_equal_the_source_of_a_connector(
     runs = random.randint(1, 3)
     variant = write_connector_corpus(tmp_path, delivery)
 
-    assert_equal(tmp_path, variant, runs, f"{delivery.settings}")
+    recording = Recording(tmp_path, variant)
+    assert_equal(recording, runs, f"{delivery.settings}", row_versions=runs == 1)
 
 
 def assert_equal(
-    folder: Path,
-    variant: str,
+    recording: Recording,
     runs: int,
     how: str,
     before_run: Callable[[Path], None] | None = None,
+    *,
+    row_versions: bool = True,
 ) -> None:
     """Build a recording and compare the tables with the truth beside it."""
     report = io.StringIO()
-    recording = Recording(folder, variant)
     is_equal = verify(
         recording,
         PROJECT,
         runs=runs,
         before_run=before_run,
         target="interpreted",
+        row_versions=row_versions,
         console=Console(file=report, width=120),
     )
 
     assert is_equal, (
         f"CHANGEFOLD_PROPERTY_SEED={SEED}, {how}, {runs} runs, recorded in "
-        f"{folder}:\n{report.getvalue()}"
+        f"{recording.folder}:\n{report.getvalue()}"
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 import pyarrow as pa
 
 from changefold.connect.declared import table_name
-from changefold.mysql.wire_forms import CANAL, CONNECT, SIMPLE
+from changefold.mysql.wire_forms import CANAL, CONNECT, SIMPLE, WireForm
 from changefold.protocols import canal_json, debezium, simple_avro, simple_json
 from changefold_tools.devtools.mutations import Message
 
@@ -40,7 +40,7 @@ class Decoder:
     decode: Callable[[Sequence[Message], str | None], pa.StructArray]
     type: pa.StructType
     kinds: tuple[str, ...]
-    wire_form: str
+    wire_form: WireForm
     is_avro: bool = False
 
 

@@ -107,7 +107,8 @@ class SparkSessionCredentials(Credentials):
         `changefold.worker_daemon`, and rows reach them by Unix sockets.
         Pruning of nested columns is off as Spark 4.1 stops
         some plans that alias a column of a struct below `explode` ("Could not find
-        _extract_id"); the structs of this project are short.
+        _extract_id"); the structs of this project are short. A statement of many relations,
+        one behind the other, takes the analyzer more rounds than Spark's limit of 100.
         """
         warehouse = self.warehouse
         if self.is_local and "://" not in warehouse:
@@ -129,6 +130,7 @@ class SparkSessionCredentials(Credentials):
             "spark.sql.ui.explainMode": "simple",
             "spark.sql.codegen.cache.maxEntries": "1000",
             "spark.sql.optimizer.nestedSchemaPruning.enabled": "false",
+            "spark.sql.analyzer.maxIterations": "1000",
             **(_LOCAL_WORKERS if self.is_local else {}),
             **{key: str(value) for key, value in self.spark_config.items()},
         }
