@@ -162,7 +162,8 @@
     Returns:
         A list of mappings, one per table and name that it bears since then: kafka_topic,
         table_uid, since (a change sequence; nothing before it is another than it was),
-        changed_since (likewise, where `changed_tables` has the table), source_database and
+        changed_since (likewise, where `changed_tables` has the table, or a row arrived of a
+        snapshot which has ended those that it did not read), source_database and
         source_table (none, if the table is folded no longer), lacks_values, lacks_key,
         changes_columns.
 #}
@@ -170,15 +171,23 @@
     {%- set changes = ref('changefold', 'changes') -%}
     {%- set folded_tables = ref('changefold', 'folded_tables') -%}
     {%- set rows = adapter.query_once(
-        'with news as (select kafka_topic, source_database, source_table,'
+        'with arrived as (select kafka_topic, source_database, source_table,'
+        ~ " if(op = 'r', " ~ changefold.position_of('change_sequence') ~ ', null) as read_at,'
         ~ ' min(change_sequence) as since from ' ~ changes
         ~ ' where ' ~ changefold._is_unfolded(state) ~ ' group by all),'
+        ~ ' news as (select tables.kafka_topic, tables.table_uid, arrived.since, arrived.read_at'
+        ~ ' from arrived inner join ' ~ folded_tables ~ ' as tables'
+        ~ ' on arrived.kafka_topic = tables.kafka_topic'
+        ~ ' and arrived.source_database = tables.source_database'
+        ~ ' and arrived.source_table = tables.source_table'
+        ~ ' and arrived.since <= tables.to_sequence),'
+        ~ ' read_again as (select ends.kafka_topic, ends.table_uid, ends.end_sequence as since'
+        ~ ' from ' ~ ref('changefold', 'table_ends') ~ ' as ends inner join news'
+        ~ ' on ends.kafka_topic = news.kafka_topic and ends.table_uid = news.table_uid'
+        ~ " and ends.kept_up_to = concat(news.read_at, '~')),"
         ~ ' changed as (' ~ changefold.changed_tables(state) ~ '),'
-        ~ ' told as (select tables.kafka_topic, tables.table_uid, news.since,'
-        ~ ' null as changed_since from news inner join ' ~ folded_tables ~ ' as tables'
-        ~ ' on news.kafka_topic = tables.kafka_topic'
-        ~ ' and news.source_database = tables.source_database'
-        ~ ' and news.source_table = tables.source_table and news.since <= tables.to_sequence'
+        ~ ' told as (select kafka_topic, table_uid, since, null as changed_since from news'
+        ~ ' union all select *, since as changed_since from read_again'
         ~ ' union all select *, since as changed_since from changed),'
         ~ ' lives as (select kafka_topic, table_uid, min(since) as since,'
         ~ ' min(changed_since) as changed_since from told group by all)'
