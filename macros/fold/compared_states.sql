@@ -7,17 +7,19 @@
 
     Arguments:
         states: name of a relation: of_row, kafka_topic, table_uid, row_copy,
-            change_sequence, row_hash (null where the row is not there), payload (image).
+            change_sequence, is_deleted, row_hash (null where the row is not there), payload
+            (image).
         of_row: names of the columns that tell a row, with commas between.
         fold: what `fold_state` returned.
 
     Returns:
-        A `select` of the relation's columns, and is_new_state.
+        A `select`: of_row, change_sequence, is_deleted, row_hash, payload, is_new_state.
 #}
 {% macro compared_states(states, of_row, fold) -%}
+    {%- set kept = of_row ~ ', change_sequence, is_deleted, row_hash, payload' -%}
     {%- if not fold.changes_columns -%}
     select
-        *,
+        {{ kept }},
         row_hash is distinct from lag(row_hash) over (
             partition by {{ of_row }}
             order by change_sequence
@@ -97,7 +99,7 @@
     )
 
     select
-        * except (before, ddls, row_before),
+        {{ kept }},
         if(
             ddls is null,
             row_hash is distinct from before.row_hash,

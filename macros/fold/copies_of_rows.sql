@@ -1,7 +1,7 @@
 {#
     The text by which a row of a table without a key is told from those that differ from it: a
-    hash of all its values. A null is told from a column that a message does not have by
-    nothing, nor is a default that older rows show (`column_defaults`).
+    hash of all its values. A null, a column that the message does not have, and a default which
+    older rows show (`column_defaults`) are the same to it.
 
     Arguments:
         texts: an expression of type map<string, string>: the row.
