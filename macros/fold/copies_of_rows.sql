@@ -52,20 +52,11 @@ to_json(array(md5(to_json(array_sort(filter(
     {%- else -%}
     with
 
-    -- A row with a DDL's own timestamp was there before it, one with a snapshot's own is
-    -- of that snapshot.
     lives as (
 
         select
             *,
-            coalesce(size(filter(
-                table_ends,
-                table_end -> if(
-                    table_end.ended_by = 'snapshot',
-                    table_end.end_sequence <= change_sequence,
-                    table_end.end_sequence < change_sequence
-                )
-            )), 0) as ends_before
+            {{ changefold.ends_before() }} as ends_before
         from {{ events }}
         where row_copy is null or row_copy > 0
 

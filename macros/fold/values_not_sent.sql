@@ -37,14 +37,7 @@
             from_json(payload.image, 'map<string, string>') as texts,
             coalesce(from_json(unavailable_columns, 'array<string>'), array())
                 as missing,
-            coalesce(size(filter(
-                table_ends,
-                table_end -> if(
-                    table_end.ended_by = 'snapshot',
-                    table_end.end_sequence <= change_sequence,
-                    table_end.end_sequence < change_sequence
-                )
-            )), 0) as ends_before
+            {{ changefold.ends_before() }} as ends_before
         from {{ events }}
         where lacks_values
 
