@@ -33,7 +33,20 @@
         ddl: string,
         row_effect: string,
         key_changed: boolean,
-        partition_changes: string,
+        partition_changes: array<struct<
+            counterpart_uid: string,
+            is_partitioned_side: boolean,
+            columns: array<struct<
+                name: string,
+                sorted_as: string,
+                default_value: string
+            >>,
+            partitions: array<struct<
+                at_least: array<string>,
+                less_than: array<string>,
+                values_in: array<array<string>>
+            >>
+        >>,
         image_changes: array<struct<
             column_id: int,
             kind: string,

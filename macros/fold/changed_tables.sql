@@ -73,7 +73,13 @@
             end_sequence,
             bool_and(is_now) or bool_and(not is_now) as is_changed
         from ({{ ends }})
-        group by kafka_topic, table_uid, end_sequence, kept_up_to, ended_by
+        group by
+            kafka_topic,
+            table_uid,
+            end_sequence,
+            kept_up_to,
+            ended_by,
+            partition_changes
 
     )
 

@@ -9,7 +9,8 @@
 {% macro ends_before() -%}
 coalesce(size(filter(
                 table_ends,
-                table_end -> if(
+                table_end -> table_end.partition_changes is null
+                and if(
                     table_end.ended_by = 'snapshot',
                     table_end.end_sequence <= change_sequence,
                     table_end.end_sequence < change_sequence

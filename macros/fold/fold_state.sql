@@ -8,7 +8,8 @@
         `_news_of_tables` returns), changed (those of
         it with changed_since), lacks_values (whether a change that this fold reads lacks
         values which it did not change), lacks_keys (whether it reads a table without a key),
-        changes_columns (whether it reads a table of which a DDL changed the columns).
+        changes_columns (whether it reads a table of which a DDL changed the columns),
+        ends_partitions (whether it reads one of which a DDL ended rows of partitions).
 #}
 {% macro fold_state() %}
     {%- set known = adapter.table_properties(this) if execute else {} -%}
@@ -48,6 +49,8 @@
             if state.goes_on else changefold._some_table('cardinality(key_columns) = 0', note),
         'changes_columns': news | selectattr('changes_columns') | list | length > 0
             if state.goes_on else changefold._some_table('changes_columns', note),
+        'ends_partitions': news | selectattr('ends_partitions') | list | length > 0
+            if state.goes_on else changefold._some_table('ends_partitions', note),
     }) -%}
     {{ return(state) }}
 {% endmacro %}
@@ -165,7 +168,7 @@
         changed_since (likewise, where `changed_tables` has the table, or a row arrived of a
         snapshot which has ended those that it did not read), source_database and
         source_table (none, if the table is folded no longer), lacks_values, lacks_key,
-        changes_columns.
+        changes_columns, ends_partitions.
 #}
 {% macro _news_of_tables(state) %}
     {%- set changes = ref('changefold', 'changes') -%}
@@ -192,7 +195,8 @@
         ~ ' lives as (select kafka_topic, table_uid, min(since) as since,'
         ~ ' min(changed_since) as changed_since from told group by all)'
         ~ ' select lives.*, tables.source_database, tables.source_table, tables.lacks_values,'
-        ~ ' cardinality(tables.key_columns) = 0 as lacks_key, tables.changes_columns'
+        ~ ' cardinality(tables.key_columns) = 0 as lacks_key, tables.changes_columns,'
+        ~ ' tables.ends_partitions'
         ~ ' from lives left join ' ~ folded_tables ~ ' as tables'
         ~ ' on lives.kafka_topic = tables.kafka_topic and lives.table_uid = tables.table_uid'
         ~ ' and lives.since <= tables.to_sequence order by all',

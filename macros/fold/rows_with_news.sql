@@ -91,7 +91,7 @@
             op,
             commit_ts,
             batch_id,
-            {{ 'image' if fold.lacks_values or fold.changes_columns else 'cast(null as string) as image' }},
+            {{ 'image' if fold.lacks_values or fold.changes_columns or fold.ends_partitions else 'cast(null as string) as image' }},
             row_hash as known_hash
         ) as payload,
         since

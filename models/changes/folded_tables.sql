@@ -16,6 +16,10 @@ table_schemas as (
         cardinality(
             array_remove(array_compact(columns.original_default_accuracy), 'exact')
         ) > 0 as has_unknown_default,
+        cardinality(partition_changes) > 0 as has_partition_changes,
+        exists(
+            partition_changes, change -> change.counterpart_uid is not null
+        ) as exchanges_rows,
         -- What rows older than a column show of it.
         if(
             cardinality(key_columns) > 0,
@@ -29,20 +33,26 @@ table_schemas as (
 
 ),
 
--- Not folded yet: rows that a DDL moves to other keys, or ends by their partition; rows
--- without a key of which a DDL made others.
+-- Not folded yet: rows that a DDL moves to other keys or tables; rows without a key of
+-- which a DDL made others, or ended those of a partition.
 tables as (
 
     select
         kafka_topic,
-        table_uid
+        table_uid,
+        bool_or(has_partition_changes) as ends_partitions
     from table_schemas
     group by kafka_topic, table_uid
     having
-        bool_and(not key_changed and row_effect not in ('rekey', 'partition'))
+        bool_and(not (key_changed or exchanges_rows))
         and (
             bool_and(has_key)
-            or bool_and(not (has_key or rewrites_rows or has_unknown_default))
+            or bool_and(not (
+                has_key
+                or rewrites_rows
+                or has_unknown_default
+                or has_partition_changes
+            ))
         )
 
 ),
@@ -77,6 +87,7 @@ versions as (
 
     select
         table_schemas.*,
+        tables.ends_partitions,
         struct(
             table_schemas.source_database,
             table_schemas.source_table,
@@ -125,6 +136,7 @@ stretches as (
         source_table,
         key_columns,
         column_defaults,
+        any_value(ends_partitions) as ends_partitions,
         min(coalesce(valid_from_sequence, '')) as from_sequence,
         max(coalesce(valid_to_sequence, '~')) as to_sequence
     from numbered
@@ -150,6 +162,7 @@ folded_tables as (
         stretches.column_defaults,
         lacking_values.table_uid is not null as lacks_values,
         changing_columns.table_uid is not null as changes_columns,
+        stretches.ends_partitions,
         stretches.from_sequence,
         stretches.to_sequence
     from stretches

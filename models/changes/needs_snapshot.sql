@@ -336,7 +336,7 @@ doubtful as (
             and table_schemas.valid_from_sequence = noted.ddl_sequence
     where
         (
-            table_schemas.partition_changes <> '[]'
+            cardinality(table_schemas.partition_changes) > 0
             or table_schemas.key_changed
             or size(table_schemas.key_columns) = 0
         )

@@ -107,7 +107,8 @@ ends_of_tables as (
     select
         kafka_topic,
         table_uid,
-        collect_list(struct(end_sequence, kept_up_to, ended_by)) as table_ends
+        collect_list(struct(end_sequence, kept_up_to, ended_by, partition_changes))
+            as table_ends
     from {{ ref('table_ends') }}
     group by kafka_topic, table_uid
 
@@ -202,6 +203,16 @@ followed as (
 
     select
         *,
+        from_json(
+            if(
+                cardinality(filter(
+                    table_ends, table_end -> table_end.partition_changes is not null
+                )) > 0,
+                payload.image,
+                null
+            ),
+            'map<string, string>'
+        ) as texts,
         lead(change_sequence) over (
             partition by {{ of_row }}
             order by
@@ -215,7 +226,8 @@ followed as (
 
 ),
 
--- The first thing that ended all rows of the table while the row was there.
+-- The first thing that ended all rows of the table, or of its partition, while the row
+-- was there.
 met as (
 
     select
@@ -229,6 +241,9 @@ met as (
                 table_end.end_sequence >= change_sequence
             )
             and coalesce(table_end.kept_up_to < next_sequence, true)
+            and coalesce(
+                {{ is_in_partitions('table_end.partition_changes', 'texts') }}, true
+            )
         )) as row_end
     from followed
 

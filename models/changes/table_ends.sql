@@ -120,8 +120,9 @@ snapshots_that_replace as (
 
 ),
 
--- What ends every row of a table that was there before. A row that a snapshot read has
--- the sequence of a declared one, or lies at the position of the other.
+-- What ends every row of a table that was there before, or those of partitions. A
+-- row that a snapshot read has the sequence of a declared one, or lies at the
+-- position of the other.
 table_ends as (
 
     select
@@ -129,16 +130,18 @@ table_ends as (
         table_uid,
         valid_from_sequence as end_sequence,
         valid_from_sequence as kept_up_to,
-        'ddl' as ended_by
+        'ddl' as ended_by,
+        if(row_effect = 'close_all', null, partition_changes) as partition_changes
     from {{ ref('table_schemas') }}
-    where row_effect = 'close_all'
+    where row_effect = 'close_all' or cardinality(partition_changes) > 0
     union all
     select
         folded_tables.kafka_topic,
         folded_tables.table_uid,
         declared_snapshots.snapshot_sequence as end_sequence,
         declared_snapshots.snapshot_sequence as kept_up_to,
-        'snapshot' as ended_by
+        'snapshot' as ended_by,
+        null as partition_changes
     from declared_snapshots
     inner join folded_tables
         on
@@ -157,7 +160,8 @@ table_ends as (
         table_uid,
         snapshot_sequence as end_sequence,
         kept_up_to,
-        'snapshot' as ended_by
+        'snapshot' as ended_by,
+        null as partition_changes
     from snapshots_that_replace
 
 )

@@ -226,6 +226,7 @@ def _rename_column(change: TableChange, name: str, target: str) -> None:
     if column is None:
         return
     change.table.replace(msgspec.structs.replace(column, name=target))
+    change.table.renamed_ids.add(column.column_id)
     if column.name == target:
         return
     change.add_image(

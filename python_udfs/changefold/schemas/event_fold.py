@@ -55,6 +55,7 @@ from changefold.schemas.model import (
 from changefold.schemas.observed import DescribedSchema, SeenSchema, SeenVersion
 from changefold.schemas.ordering import Evidence, evidence_of, just_before
 from changefold.schemas.partition_actions import affected_partitions, partitioning_after
+from changefold.schemas.partition_rows import UnknownRowsError, partitioned_columns
 from changefold.schemas.row_news import (
     columns_of,
     fill_as_described,
@@ -680,17 +681,25 @@ class EventFold:
 
     def _partition(self, change: TableChange, action: PartitionAction) -> None:
         table = change.table
-        if action.operation in {"truncate", "drop", "exchange"}:
-            affected = affected_partitions(table.partitioning, action)
-            moved = PartitionChange(
-                operation=action.operation,  # type: ignore[arg-type] # just tested
-                partitions=affected,
-                partitioning=table.partitioning,
-            )
-            change.effects.add("partition")
-            if action.exchange_with is not None:
-                moved = self._exchange(change, action.exchange_with, moved)
-            change.partitions.append(moved)
+        if action.operation == "truncate" and action.all_partitions:
+            change.effects.add("close_all")
+        elif action.operation in {"truncate", "drop", "exchange"}:
+            try:
+                columns = partitioned_columns(
+                    table.partitioning, change.columns_before, table.renamed_ids
+                )
+                moved = PartitionChange(
+                    operation=action.operation,  # type: ignore[arg-type] # just tested
+                    columns=columns.columns,
+                    partitions=affected_partitions(table.partitioning, action, columns),
+                )
+            except UnknownRowsError as error:
+                self._move_unknown_rows(change, action.exchange_with, str(error))
+            else:
+                if action.exchange_with is not None:
+                    moved = self._exchange(change, action.exchange_with, moved)
+                change.effects.add("partition")
+                change.partitions.append(moved)
         table.partitioning = partitioning_after(table.partitioning, action)
 
     def _exchange(
@@ -706,6 +715,18 @@ class EventFold:
             )
         )
         return msgspec.structs.replace(moved, counterpart_uid=other.uid)
+
+    def _move_unknown_rows(
+        self, change: TableChange, exchanged_with: TableName | None, reason: str
+    ) -> None:
+        """Note that rows ended or moved, and that nothing tells which."""
+        changes = [change]
+        if exchanged_with is not None:
+            other = self._find(exchanged_with) or self._unknown_table(exchanged_with)
+            changes.append(self._change(other))
+        for concerned in changes:
+            concerned.effects.add("unknown")
+            concerned.reason = f"Which rows it concerns is not known, as {reason}"
 
 
 _WITHOUT_ROWS: Final = (

@@ -140,23 +140,42 @@ class ImageChange(msgspec.Struct, frozen=True):
     generated: Literal["virtual", "stored"] | None = None
 
 
+SortedAs = Literal["integer", "time", "text"]
+"""How the texts of a column sort as its values do: integers by 20 digits, behind 10 ** 19
+was added; times with all parts and digits; text byte by byte."""
+
+
+class PartitionColumn(msgspec.Struct, frozen=True):
+    """A column by which a table is partitioned.
+
+    Attributes:
+        name: Its name. MySQL and TiDB let nobody rename such a column.
+        sorted_as: Which texts sort as its values do.
+        default_value: What rows older than the column show.
+    """
+
+    name: str
+    sorted_as: SortedAs
+    default_value: str | None = None
+
+
 class AffectedPartition(msgspec.Struct, frozen=True):
     """A partition whose rows ended or moved, with the rows it held.
 
+    Bounds are texts that sort as `PartitionColumn.sorted_as` says, one per column; NULL
+    is ``None``, and below all others.
+
     Attributes:
         name: Its name.
-        position: Place among the partitions, from 0: HASH holds the rows whose
-            expression modulo the number of partitions is this. ``None`` if unknown.
-        at_least: Lower bound of RANGE (inclusive); ``None`` for none, or unknown.
+        at_least: Lower bound of RANGE (inclusive); ``None`` for none.
         less_than: Upper bound of RANGE (exclusive).
         values_in: Values of LIST.
     """
 
     name: str
-    position: int | None = None
-    at_least: tuple[SqlValue, ...] | None = None
-    less_than: tuple[SqlValue, ...] | None = None
-    values_in: tuple[tuple[SqlValue, ...], ...] | None = None
+    at_least: tuple[str | None, ...] | None = None
+    less_than: tuple[str | None, ...] | None = None
+    values_in: tuple[tuple[str | None, ...], ...] | None = None
 
 
 class PartitionChange(msgspec.Struct, frozen=True):
@@ -165,18 +184,18 @@ class PartitionChange(msgspec.Struct, frozen=True):
     Attributes:
         operation: ``truncate`` and ``drop`` end rows; ``exchange`` swaps the rows of
             the partitions with all rows of the other table.
+        columns: By which the table is partitioned.
         partitions: Partitions concerned, those of the partitioned table in both
             versions of an exchange.
         is_partitioned_side: False for the other table of an exchange.
         counterpart_uid: The other table of an exchange.
-        partitioning: The partitioning before, if known.
     """
 
     operation: Literal["truncate", "drop", "exchange"]
+    columns: tuple[PartitionColumn, ...]
     partitions: tuple[AffectedPartition, ...]
     is_partitioned_side: bool = True
     counterpart_uid: str | None = None
-    partitioning: Partitioning | None = None
 
 
 class TableVersion(msgspec.Struct, frozen=True):

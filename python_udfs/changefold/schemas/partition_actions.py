@@ -6,37 +6,37 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from changefold.mysql.ddl import Partition, PartitionAction, Partitioning, SqlValue
-from changefold.schemas.model import AffectedPartition
+from changefold.mysql.ddl import Partition, PartitionAction, Partitioning
+from changefold.schemas.partition_rows import UnknownRowsError, rows_of_partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from changefold.schemas.model import AffectedPartition
+    from changefold.schemas.partition_rows import PartitionedColumns
+
 
 def affected_partitions(
-    partitioning: Partitioning | None, action: PartitionAction
+    partitioning: Partitioning | None,
+    action: PartitionAction,
+    columns: PartitionedColumns,
 ) -> tuple[AffectedPartition, ...]:
-    """Return the partitions an action names, with the rows that they hold."""
-    if partitioning is None:
-        return tuple(AffectedPartition(name) for name in action.names)
+    """Return the partitions an action names, with the rows that they hold.
+
+    Raises:
+        UnknownRowsError: If that is not known of one.
+    """
     wanted = {name.lower() for name in action.names}
     affected: list[AffectedPartition] = []
-    lower: tuple[SqlValue, ...] | None = None
-    for position, partition in enumerate(partitioning.partitions):
-        if action.all_partitions or partition.name.lower() in wanted:
-            affected.append(
-                AffectedPartition(
-                    name=partition.name,
-                    position=position,
-                    at_least=lower,
-                    less_than=partition.less_than,
-                    values_in=partition.values_in,
-                )
-            )
-        lower = partition.less_than
+    below: Partition | None = None
+    for partition in () if partitioning is None else partitioning.partitions:
+        if partition.name.lower() in wanted:
+            affected.append(rows_of_partition(columns, partition, below))
+        below = partition
     found = {partition.name.lower() for partition in affected}
-    # A name that is not known: the partitioning was not seen whole.
-    affected += [AffectedPartition(n) for n in action.names if n.lower() not in found]
+    for name in action.names:
+        if name.lower() not in found:
+            raise UnknownRowsError(f"its partition {name} was never seen")
     return tuple(affected)
 
 

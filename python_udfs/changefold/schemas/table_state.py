@@ -38,6 +38,7 @@ class TableState:
         has_other_columns: It may have columns that rows do not name, virtual ones.
         changed_ids: Columns that changes without generated columns have named.
         revealed_ids: Columns that rows have named and no DDL has told.
+        renamed_ids: Columns that had another name.
         emptied_at: Sequence of the last statement that left it without rows.
         names: Those that it has had.
     """
@@ -51,6 +52,7 @@ class TableState:
     has_other_columns: bool = False
     changed_ids: set[int] = field(default_factory=set)
     revealed_ids: set[int] = field(default_factory=set)
+    renamed_ids: set[int] = field(default_factory=set)
     is_dropped: bool = False
     columns: list[SchemaColumn] = field(default_factory=list)
     keys: list[TableKey] = field(default_factory=list)

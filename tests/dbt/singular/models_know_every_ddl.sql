@@ -27,7 +27,7 @@ unwritten as (
         on
             table_schemas.kafka_topic = known.kafka_topic
             and table_schemas.valid_from_sequence = known.ddl_sequence
-    where table_schemas.partition_changes <> '[]'
+    where cardinality(table_schemas.partition_changes) > 0
 
 )
 

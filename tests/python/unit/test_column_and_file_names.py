@@ -69,7 +69,7 @@ def _version(since: str, columns: dict[str, int], **more: Any) -> dict[str, Any]
         "is_dropped": False,
         "key_changed": False,
         "unknown_columns": [],
-        "partition_changes": "[]",
+        "partition_changes": [],
         "row_effect": "none",
         "ddl_sql": "",
         **more,

@@ -98,7 +98,7 @@ def _shape(text: str) -> TableShape:
         "is_dropped": False,
         "key_changed": False,
         "unknown_columns": [],
-        "partition_changes": "[]",
+        "partition_changes": [],
         "row_effect": "none",
         "ddl_sql": text,
     }

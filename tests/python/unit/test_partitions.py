@@ -1,26 +1,25 @@
-"""Which rows a partition holds, as a condition."""
+"""Which rows a partition holds."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import pytest
 
 from changefold.schemas.fold import fold_schemas
-from changefold.schemas.model import DdlEvent, PartitionChange
-from changefold_tools.generate.partitions import UnknownRowsError, rows_of
+from changefold.schemas.model import AffectedPartition, DdlEvent, TableVersion
+from changefold_tools.generate.partitions import rows_of
 
 
-def _condition(create: str, alter: str) -> str:
-    """The rows that `alter` ends in the table that `create` makes."""
+def _last(create: str, alter: str) -> TableVersion:
+    """Return the version that `alter` makes of the table that `create` makes."""
     events = [DdlEvent("1", "d", "t", create), DdlEvent("2", "d", "t", alter)]
-    before, after = fold_schemas(events)
-    (change,) = after.partition_changes
-    columns = [
-        {"name": c.name, "type": c.type, "collation": c.collation}
-        for c in before.columns
-    ]
-    return rows_of(change, columns, lambda name: f"image.`{name}`")
+    return fold_schemas(events)[-1]
+
+
+def _rows(create: str, alter: str) -> AffectedPartition:
+    """Return the rows that `alter` ends in the table that `create` makes."""
+    (change,) = _last(create, alter).partition_changes
+    (partition,) = change.partitions
+    return partition
 
 
 def _table(columns: str, partitions: str) -> str:
@@ -31,59 +30,72 @@ RANGE = "range (id) (partition p0 values less than (10), partition p1 values les
 
 
 def test_the_lowest_range_has_no_lower_bound_and_holds_null() -> None:
-    assert _condition(_table("v int", RANGE), "alter table t drop partition p0") == (
-        "coalesce((image.`id` is null or "
-        "try_cast(image.`id` as decimal(20, 0)) < 10), false)"
-    )
+    rows = _rows(_table("v int", RANGE), "alter table t drop partition p0")
+    assert rows.at_least is None
+    assert rows.less_than == ("10000000000000000010",)
 
 
 def test_a_range_begins_where_the_one_below_it_ends() -> None:
-    assert _condition(
-        _table("v int", RANGE), "alter table t truncate partition p1"
-    ) == (
-        "coalesce((try_cast(image.`id` as decimal(20, 0)) < 20 "
-        "and not (try_cast(image.`id` as decimal(20, 0)) < 10)), false)"
-    )
+    rows = _rows(_table("v int", RANGE), "alter table t truncate partition p1")
+    assert rows.at_least == ("10000000000000000010",)
+    assert rows.less_than == ("10000000000000000020",)
 
 
-def test_the_highest_range_is_open_above() -> None:
-    assert _condition(
-        _table("v int", RANGE), "alter table t truncate partition p2"
-    ) == (
-        "coalesce((true and not (try_cast(image.`id` as decimal(20, 0)) < 20)), false)"
+def test_the_highest_range_is_above_all_texts() -> None:
+    rows = _rows(_table("v int", RANGE), "alter table t truncate partition p2")
+    assert rows.at_least == ("10000000000000000020",)
+    assert rows.less_than == ("\U0010ffff",)
+
+
+def test_a_negative_bound_sorts_below_zero() -> None:
+    partitions = "range (v) (partition a values less than (-5), partition b values less than (0))"
+    rows = _rows(_table("v int", partitions), "alter table t drop partition b")
+    assert (rows.at_least, rows.less_than) == (
+        ("09999999999999999995",),
+        ("10000000000000000000",),
     )
 
 
 def test_a_list_holds_its_values_and_null_where_it_is_named() -> None:
     partitions = "list (v) (partition a values in (1, null), partition b values in (2))"
-    assert _condition(
-        _table("v int", partitions), "alter table t drop partition a"
-    ) == (
-        "coalesce(((try_cast(image.`v` as decimal(20, 0)) = 1) or "
-        "(image.`v` is null)), false)"
-    )
+    rows = _rows(_table("v int", partitions), "alter table t drop partition a")
+    assert rows.values_in == (("10000000000000000001",), (None,))
 
 
-def test_columns_are_compared_one_after_the_other() -> None:
+def test_a_bound_of_several_columns_has_a_text_of_each() -> None:
     partitions = (
         "range columns (d, v) (partition a values less than ('2024-01-01', 5), "
         "partition b values less than (maxvalue, maxvalue))"
     )
-    text = _condition(
-        _table("d date, v int", partitions), "alter table t drop partition a"
-    )
-    assert (
-        "image.`d` < '2024-01-01' or (image.`d` = '2024-01-01' and "
-        "(try_cast(image.`v` as decimal(20, 0)) < 5))" in text
-    )
+    rows = _rows(_table("d date, v int", partitions), "alter table t drop partition a")
+    assert rows.less_than == ("2024-01-01 00:00:00.000000", "10000000000000000005")
 
 
-def test_a_quote_in_a_bound_stays_inside_its_literal() -> None:
-    partitions = "list columns (v) (partition a values in ('it''s'))"
-    text = _condition(
-        _table("v varchar(9)", partitions), "alter table t truncate partition a"
+def test_all_partitions_are_the_whole_table() -> None:
+    for partitions in (RANGE, "hash (id) partitions 4"):
+        version = _last(
+            _table("v int", partitions), "alter table t truncate partition all"
+        )
+        assert version.row_effect == "close_all"
+
+
+def test_a_condition_compares_rows_as_arrays_and_quotes_its_texts() -> None:
+    bounds = {"at_least": None, "less_than": ["it's", None], "values_in": None}
+    change = {
+        "columns": [
+            {"name": "v", "sorted_as": "text"},
+            {"name": "id", "sorted_as": "integer"},
+        ],
+        "partitions": [bounds, {**bounds, "values_in": [["a", "b"]]}],
+    }
+    row = (
+        "array(image.`v`, lpad(cast(try_cast(image.`id` as decimal(20, 0)) "
+        "+ 10000000000000000000 as string), 20, '0'))"
     )
-    assert "image.`v` = 'it\\'s'" in text
+    assert rows_of(change, lambda name: f"image.`{name}`") == (
+        f"({row} < cast(array('it\\'s', null) as array<string>)) or "
+        f"({row} = cast(array('a', 'b') as array<string>))"
+    )
 
 
 @pytest.mark.parametrize(
@@ -105,17 +117,34 @@ def test_a_quote_in_a_bound_stays_inside_its_literal() -> None:
         ),
     ],
 )
-def test_what_the_ddl_does_not_tell_is_refused_with_a_reason(
+def test_what_the_ddl_does_not_tell_is_unknown_with_a_reason(
     columns: str, partitions: str, name: str, reason: str
 ) -> None:
-    with pytest.raises(UnknownRowsError, match=reason):
-        _condition(
-            _table(columns, partitions), f"alter table t truncate partition {name}"
-        )
+    version = _last(
+        _table(columns, partitions), f"alter table t truncate partition {name}"
+    )
+    assert version.row_effect == "unknown"
+    assert not version.partition_changes
+    assert reason in (version.reason or "")
 
 
-def test_a_table_whose_partitions_were_never_seen_is_refused() -> None:
-    columns: list[dict[str, Any]] = []
-    change = PartitionChange(operation="drop", partitions=())
-    with pytest.raises(UnknownRowsError, match="never seen"):
-        rows_of(change, columns, str)
+def test_rows_of_a_column_that_had_another_name_are_unknown() -> None:
+    events = [
+        DdlEvent("1", "d", "t", "create table t (id int primary key, v int)"),
+        DdlEvent("2", "d", "t", "alter table t rename column v to w"),
+        DdlEvent(
+            "3",
+            "d",
+            "t",
+            "alter table t partition by list (w) (partition a values in (1))",
+        ),
+        DdlEvent("4", "d", "t", "alter table t truncate partition a"),
+    ]
+    assert "had another name" in (fold_schemas(events)[-1].reason or "")
+
+
+def test_a_table_whose_partitions_were_never_seen_is_unknown() -> None:
+    version = _last(
+        "create table t (id int primary key)", "alter table t drop partition p0"
+    )
+    assert "never seen" in (version.reason or "")

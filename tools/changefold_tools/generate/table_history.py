@@ -6,13 +6,10 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from changefold.connect.types import PREFIX, parse_connect_type
 from changefold.mysql.types import parse_mysql_type
-from changefold.schemas.model import PartitionChange
 from changefold_tools.generate.column_names import spark_names
-from changefold_tools.generate.partitions import UnknownRowsError, rows_of
+from changefold_tools.generate.partitions import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -323,47 +320,45 @@ def _add_partition_changes(
     """Add the rows that went and came with partitions."""
     for version in life.versions:
         at = version["valid_from_sequence"]
-        for change in msgspec.json.decode(
-            version["partition_changes"] or "[]", type=list[PartitionChange]
-        ):
-            try:
-                _add_partition_change(shape, version, change, by_uid)
-            except UnknownRowsError as error:
+        for change in version["partition_changes"]:
+            if not _add_partition_change(shape, version, change, by_uid):
                 shape.unknown_since[at] = (
-                    f"{version['ddl_sql']}: which rows it concerns is not known, as "
-                    f"{error}"
+                    f"{version['ddl_sql']}: which rows it concerns is not known, as the "
+                    "other table was not there before it"
                 )
 
 
 def _add_partition_change(
     shape: TableShape,
     version: dict[str, Any],
-    change: PartitionChange,
+    change: dict[str, Any],
     by_uid: dict[str, list[_Life]],
-) -> None:
+) -> bool:
+    """Add rows that went and came; False if nobody knows which came."""
     at = version["valid_from_sequence"]
-    if change.counterpart_uid is None:
+    if change["counterpart_uid"] is None:
         shape.ended_where.append((at, _condition(shape, version, change)))
-        return
-    lives = by_uid[change.counterpart_uid]
+        return True
+    lives = by_uid[change["counterpart_uid"]]
     other = next((life for life in lives if life.begin < at <= life.end), None)
     if other is None:
-        raise UnknownRowsError("the other table was not there before it")
+        return False
     other_version = next(
         v for v in reversed(other.versions) if (v["valid_from_sequence"] or "") < at
     )
-    if change.is_partitioned_side:
+    if change["is_partitioned_side"]:
         shape.ended_where.append((at, _condition(shape, version, change)))
         shape.arrivals.append(_arrival(other, at, None, by_uid))
-        return
+        return True
     arrival = _arrival(other, at, None, by_uid)
     condition = _condition(arrival.shape, other_version, change)
     shape.ended_where.append((at, "true"))
     shape.arrivals.append(replace(arrival, condition=condition))
+    return True
 
 
 def _condition(
-    shape: TableShape, version: dict[str, Any], change: PartitionChange
+    shape: TableShape, version: dict[str, Any], change: dict[str, Any]
 ) -> str:
     """Return which rows a DDL concerns, on the image of a shape's model."""
     model_columns = {
@@ -377,7 +372,6 @@ def _condition(
     }
     return rows_of(
         change,
-        version["columns"],
         lambda name: "image.`" + by_name[name].replace("`", "``") + "`",
     )
 
