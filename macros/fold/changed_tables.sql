@@ -48,6 +48,7 @@
             table_uid,
             key_columns,
             column_defaults,
+            moved_at,
             from_sequence
 
     ),

@@ -30,22 +30,7 @@
 
     moments_of_tables as (
 
-        select
-            kafka_topic,
-            table_uid,
-            array_sort(collect_list(struct(
-                since,
-                kind,
-                from_name,
-                to_name,
-                from_type,
-                to_type,
-                default_value,
-                value_accuracy,
-                wire_form
-            ))) as column_moments
-        from {{ ref('changefold', 'column_moments') }}
-        group by kafka_topic, table_uid
+        {{ changefold.moments_of_tables() }}
 
     ),
 
@@ -114,4 +99,30 @@
 {# The values of a row, to be compared: a null and a column that it does not have are one. #}
 {% macro _told_values(texts) -%}
     array_sort(filter(map_entries({{ texts }}), entry -> entry.value is not null))
+{%- endmacro %}
+
+
+{#
+    The DDLs that changed columns, by table.
+
+    Returns:
+        A `select`: kafka_topic, table_uid, column_moments (an array of structs, in order).
+#}
+{% macro moments_of_tables() -%}
+    select
+            kafka_topic,
+            table_uid,
+            array_sort(collect_list(struct(
+                since,
+                kind,
+                from_name,
+                to_name,
+                from_type,
+                to_type,
+                default_value,
+                value_accuracy,
+                wire_form
+            ))) as column_moments
+        from {{ ref('changefold', 'column_moments') }}
+        group by kafka_topic, table_uid
 {%- endmacro %}

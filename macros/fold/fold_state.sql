@@ -1,5 +1,6 @@
 {#
-    How far `row_versions` has folded the log, and what this run adds.
+    How far `row_versions` has folded the log, and what this run adds, in its first pass. The
+    materialization sets `model.fold` to the state of each later one (`later_passes`).
 
     Returns:
         A mapping: goes_on (whether the table stays, and what is new is added to it),
@@ -9,9 +10,14 @@
         it with changed_since), lacks_values (whether a change that this fold reads lacks
         values which it did not change), lacks_keys (whether it reads a table without a key),
         changes_columns (whether it reads a table of which a DDL changed the columns),
-        ends_partitions (whether it reads one of which a DDL ended rows of partitions).
+        ends_partitions (whether it reads one of which a DDL ended rows of partitions),
+        moves (all DDLs that moved rows: kafka_topic, table_uid, moved_at), moved_at (change
+        sequence of that behind which this pass folds; none in the first).
 #}
 {% macro fold_state() %}
+    {%- if model.fold -%}
+        {{ return(model.fold) }}
+    {%- endif -%}
     {%- set known = adapter.table_properties(this) if execute else {} -%}
     {%- set noted = fromjson(known.get('changefold.folded', '{}')) -%}
     {#- What a rule refuses is in no version: another rule, another past. -#}
@@ -51,6 +57,8 @@
             if state.goes_on else changefold._some_table('changes_columns', note),
         'ends_partitions': news | selectattr('ends_partitions') | list | length > 0
             if state.goes_on else changefold._some_table('ends_partitions', note),
+        'moves': changefold._moves(note),
+        'moved_at': none,
     }) -%}
     {{ return(state) }}
 {% endmacro %}
@@ -79,6 +87,17 @@
 {% endmacro %}
 
 
+{# The tables to which DDLs moved rows, in order. #}
+{% macro _moves(note) %}
+    {%- set folded_tables = changefold.built_relation('folded_tables') if execute else none -%}
+    {{ return(adapter.query_once(
+        'select distinct kafka_topic, table_uid, moved_at from ' ~ folded_tables
+        ~ " where moved_at <> '' order by moved_at, kafka_topic, table_uid",
+        note.folded_tables
+    ) if folded_tables else []) }}
+{% endmacro %}
+
+
 {# The content of a model's table, as `snapshot_id`. #}
 {% macro _snapshot_of(name) %}
     {{ return(changefold.snapshot_id(changefold.built_relation(name)) if execute else '') }}
@@ -96,7 +115,7 @@
         A condition on the columns of `changes`; true where the whole log is folded.
 #}
 {% macro is_new_to_fold(fold) -%}
-    {{ return(changefold._is_unfolded(fold) if fold.goes_on else 'true') }}
+    {{ return(changefold._is_unfolded(fold) if fold.goes_on and not fold.moved_at else 'true') }}
 {%- endmacro %}
 
 

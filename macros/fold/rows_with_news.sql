@@ -40,7 +40,7 @@
         select
             {{ told }}.*,
             least(
-                {{ changefold._first_news() }} over (
+                {{ changefold._first_news(fold) }} over (
                     partition by {{ told }}.{{ of_row | join(', ' ~ told ~ '.') }}
                 ),
                 changed.since
@@ -57,7 +57,7 @@
 
         select
             *,
-            {{ changefold._first_news() }} over (partition by {{ of_row | join(', ') }})
+            {{ changefold._first_news(fold) }} over (partition by {{ of_row | join(', ') }})
                 as since
         from {{ told }}
 
@@ -101,9 +101,12 @@
 {%- endmacro %}
 
 
-{# The moment of the first change of a row that is new, as an aggregate. #}
-{% macro _first_news() -%}
-    min(if(is_news, {{ changefold.moment_of('change_sequence') }}, null))
+{#
+    The moment of the first change of a row that is new, as an aggregate; behind a DDL that
+    moved rows, the change itself.
+#}
+{% macro _first_news(fold) -%}
+    min(if(is_news, {{ 'change_sequence' if fold.moved_at else changefold.moment_of('change_sequence') }}, null))
 {%- endmacro %}
 
 
@@ -112,7 +115,7 @@
     select
         kafka_topic,
         table_uid,
-        min({{ changefold.moment_of('since') }}) as since
+        min({{ 'since' if fold.moved_at else changefold.moment_of('since') }}) as since
     from values
         {%- for row in fold.changed %}
         ({{ sql_text(row.kafka_topic) }}, {{ sql_text(row.table_uid) }}, {{ sql_text(row.changed_since) }})
@@ -132,7 +135,7 @@
 
         select
             {{ of_row | join(',\n            ') }},
-            {{ changefold._first_news() }} as since
+            {{ changefold._first_news(fold) }} as since
         from {{ told }}
         where is_news
         group by {{ of_row | join(', ') }}

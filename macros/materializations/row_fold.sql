@@ -2,13 +2,14 @@
     The versions of all rows: written anew from the whole log, or merged with those that the
     statement returns, or left alone when nothing is new.
 
-    Killed between the merge and the note of what was folded, the next run folds the same
+    Killed between a merge and the note of what was folded, the next run folds the same
     changes again, which changes nothing.
 #}
 {% materialization row_fold, adapter='sparksession' %}
     {%- set relation = this.incorporate(type='table') -%}
     {{ run_hooks(pre_hooks) }}
     {%- set state = changefold.fold_state() -%}
+    {%- set passes = changefold.later_passes(state) -%}
     {%- set properties = [('changefold.folded', tojson(state.note))] -%}
     {%- if not state.goes_on -%}
         {%- if state.noted -%}
@@ -16,7 +17,8 @@
         {%- endif -%}
         {%- call statement('main') -%}
             {{ changefold.create_table_with(
-                relation, compiled_code, changefold._write_distribution() | items | list + properties
+                relation, compiled_code,
+                changefold._write_distribution() | items | list + (properties if not passes else [])
             ) }}
         {%- endcall -%}
     {%- elif state.news -%}
@@ -26,7 +28,13 @@
     {%- else -%}
         {%- do changefold._skipped('nothing new') -%}
     {%- endif -%}
-    {%- if state.goes_on and state.note != state.noted -%}
+    {%- for pass in passes -%}
+        {%- do model.update({'fold': pass}) -%}
+        {%- call statement('main') -%}
+            {{ changefold.merge_folded(relation, render(model.raw_code), pass) }}
+        {%- endcall -%}
+    {%- endfor -%}
+    {%- if passes or (state.goes_on and state.note != state.noted) -%}
         {%- do run_query(
             'alter table ' ~ relation ~ ' set tblproperties ('
             ~ changefold.property_list(properties) ~ ')'

@@ -17,9 +17,6 @@ table_schemas as (
             array_remove(array_compact(columns.original_default_accuracy), 'exact')
         ) > 0 as has_unknown_default,
         cardinality(partition_changes) > 0 as has_partition_changes,
-        exists(
-            partition_changes, change -> change.counterpart_uid is not null
-        ) as exchanges_rows,
         -- What rows older than a column show of it.
         if(
             cardinality(key_columns) > 0,
@@ -33,8 +30,8 @@ table_schemas as (
 
 ),
 
--- Not folded yet: rows that a DDL moves to other keys or tables; rows without a key of
--- which a DDL made others, or ended those of a partition.
+-- Not folded yet: rows without a key of which a DDL made others, or ended those of a
+-- partition; those of a table that had a key for a part of its life.
 tables as (
 
     select
@@ -44,16 +41,10 @@ tables as (
     from table_schemas
     group by kafka_topic, table_uid
     having
-        bool_and(not (key_changed or exchanges_rows))
-        and (
-            bool_and(has_key)
-            or bool_and(not (
-                has_key
-                or rewrites_rows
-                or has_unknown_default
-                or has_partition_changes
-            ))
-        )
+        bool_and(has_key)
+        or bool_and(not (
+            has_key or rewrites_rows or has_unknown_default or has_partition_changes
+        ))
 
 ),
 
@@ -81,25 +72,53 @@ changing_columns as (
 
 ),
 
+moves as (
+
+    select distinct
+        kafka_topic,
+        to_table_uid as table_uid,
+        moved_at
+    from {{ ref('row_moves') }}
+
+),
+
+moved as (
+
+    select
+        table_schemas.*,
+        max(coalesce(moves.moved_at, '')) over (
+            partition by table_schemas.kafka_topic, table_schemas.table_uid
+            order by table_schemas.schema_version
+        ) as moved_at
+    from table_schemas
+    left join moves
+        on
+            table_schemas.kafka_topic = moves.kafka_topic
+            and table_schemas.table_uid = moves.table_uid
+            and table_schemas.valid_from_sequence = moves.moved_at
+
+),
+
 -- A row up to the sequence of a DDL has the table's name and key before it. Most DDLs
 -- change neither.
 versions as (
 
     select
-        table_schemas.*,
+        moved.*,
         tables.ends_partitions,
         struct(
-            table_schemas.source_database,
-            table_schemas.source_table,
-            table_schemas.key_columns,
-            table_schemas.column_defaults
+            moved.source_database,
+            moved.source_table,
+            moved.key_columns,
+            moved.column_defaults,
+            moved.moved_at
         ) as identity
-    from table_schemas
+    from moved
     inner join tables
         on
-            table_schemas.kafka_topic = tables.kafka_topic
-            and table_schemas.table_uid = tables.table_uid
-    where not table_schemas.is_dropped
+            moved.kafka_topic = tables.kafka_topic
+            and moved.table_uid = tables.table_uid
+    where not moved.is_dropped
 
 ),
 
@@ -136,6 +155,7 @@ stretches as (
         source_table,
         key_columns,
         column_defaults,
+        moved_at,
         any_value(ends_partitions) as ends_partitions,
         min(coalesce(valid_from_sequence, '')) as from_sequence,
         max(coalesce(valid_to_sequence, '~')) as to_sequence
@@ -147,6 +167,7 @@ stretches as (
         source_table,
         key_columns,
         column_defaults,
+        moved_at,
         stretch
 
 ),
@@ -160,6 +181,7 @@ folded_tables as (
         stretches.source_table,
         stretches.key_columns,
         stretches.column_defaults,
+        stretches.moved_at,
         lacking_values.table_uid is not null as lacks_values,
         changing_columns.table_uid is not null as changes_columns,
         stretches.ends_partitions,

@@ -12,6 +12,7 @@
 -- depends_on: {{ ref('resolved_cuts') }}
 -- depends_on: {{ ref('column_moments') }}
 -- depends_on: {{ ref('schema_versions') }}
+-- depends_on: {{ ref('row_moves') }}
 
 {%- set key_columns = ['kafka_topic', 'table_uid', 'row_key'] %}
 {%- set row_columns = key_columns + ['row_copy'] %}
@@ -75,6 +76,7 @@ of_tables as (
             and changes.source_table = folded_tables.source_table
             and changes.change_sequence > folded_tables.from_sequence
             and changes.change_sequence <= folded_tables.to_sequence
+            and {{ is_in_this_pass(fold) }}
 
 ),
 
@@ -131,7 +133,7 @@ split as (
 
 ),
 
-told as (
+changed_rows as (
 
     select
         split.kafka_topic,
@@ -155,6 +157,12 @@ told as (
             cast(null as bigint) as known_hash
         ) as payload
     from split
+
+),
+
+told as (
+
+    {{ with_moved_rows('changed_rows', fold) }}
 
 ),
 

@@ -131,9 +131,18 @@ table_ends as (
         valid_from_sequence as end_sequence,
         valid_from_sequence as kept_up_to,
         'ddl' as ended_by,
-        if(row_effect = 'close_all', null, partition_changes) as partition_changes
+        if(
+            row_effect = 'close_all'
+            or key_changed
+            or array_contains(partition_changes.is_partitioned_side, false),
+            null,
+            partition_changes
+        ) as partition_changes
     from {{ ref('table_schemas') }}
-    where row_effect = 'close_all' or cardinality(partition_changes) > 0
+    where
+        row_effect = 'close_all'
+        or (key_changed and not is_dropped)
+        or cardinality(partition_changes) > 0
     union all
     select
         folded_tables.kafka_topic,

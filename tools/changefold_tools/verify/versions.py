@@ -15,7 +15,7 @@ from changefold_tools.generate.models import source_shapes
 from changefold_tools.generate.render import model_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -60,18 +60,19 @@ def compare_row_versions(
         ).collect()
     }
     bounds, differences, left_out = 0, list[str](), list[str]()
-    for shape, name in named:
-        lives = {version["table_uid"] for version in shape.versions}
-        if not lives & known or f"scd2_{name}" not in built:
-            left_out.append(name)
+    for histories in _sharing_tables(named):
+        lives = {v["table_uid"] for shape, _ in histories for v in shape.versions}
+        names = [name for _, name in histories]
+        if not lives & known or any(f"scd2_{name}" not in built for name in names):
+            left_out += names
             continue
         # The runs of a history join what one commit ended and began without a key.
-        is_same = rebuild is None or bool(shape.key_columns)
-        for row in spark.sql(_bounds_of_both(schema, name, shape, lives)).collect():
+        is_same = rebuild is None or bool(histories[0][0].key_columns)
+        for row in spark.sql(_bounds_of_both(schema, histories, lives)).collect():
             bounds += row.folded
             if row.folded != row.of_history and is_same:
                 differences.append(
-                    f"{name}: {row.folded} version(s) of row_versions and "
+                    f"{', '.join(names)}: {row.folded} version(s) of row_versions and "
                     f"{row.of_history} of the history {row.what} at {row.at} ({row.op})"
                 )
     if rebuild is not None:
@@ -106,22 +107,49 @@ def _compare_with_rebuilt(
     ]
 
 
+def _sharing_tables(
+    named: Iterable[tuple[TableShape, str]],
+) -> list[list[tuple[TableShape, str]]]:
+    """Bring together the histories of one table, which has one for each key."""
+    groups: list[list[tuple[TableShape, str]]] = []
+    for shape, name in named:
+        lives = {version["table_uid"] for version in shape.versions}
+        alike = [
+            group
+            for group in groups
+            if any(
+                v["table_uid"] in lives for other, _ in group for v in other.versions
+            )
+        ]
+        groups = [group for group in groups if group not in alike]
+        groups.append([*(each for group in alike for each in group), (shape, name)])
+    return groups
+
+
 def _bounds_of_both(
-    schema: str, name: str, shape: TableShape, lives: Iterable[str]
+    schema: str, histories: Sequence[tuple[TableShape, str]], lives: Iterable[str]
 ) -> str:
-    """Return a query: what, at, op, and how many versions of each side do so there."""
-    rewritten = ", ".join(map(sql_text, ["", *shape.rewritten_at]))
+    """Return a query: what, at, op, and how many versions of each side do so there.
+
+    What a DDL moved begins just behind it in `row_versions`, at it in a history.
+    """
+    topic = histories[0][0].topic
+    rewritten = {"", *(at for shape, _ in histories for at in shape.rewritten_at)}
+    of_histories = "".join(
+        f"""
+            union all
+            select false, _cdc_valid_from_sequence, _cdc_valid_to_sequence, _cdc_op
+            from `{schema}`.`scd2_{name}`"""
+        for _, name in histories
+    )
     return f"""
         with
         versions as (
             select true as is_folded, from_sequence as since, to_sequence as until, op
             from `{schema}`.row_versions
-            where kafka_topic = {sql_text(shape.topic)}
+            where kafka_topic = {sql_text(topic)}
                 and table_uid in ({", ".join(map(sql_text, sorted(lives)))})
-                and (is_open or from_sequence < to_sequence)
-            union all
-            select false, _cdc_valid_from_sequence, _cdc_valid_to_sequence, _cdc_op
-            from `{schema}`.`scd2_{name}`
+                and (is_open or from_sequence < to_sequence){of_histories}
         )
         select
             bound.*,
@@ -129,10 +157,10 @@ def _bounds_of_both(
             count_if(not is_folded) as of_history
         from versions
         lateral view explode(array(
-            struct('begin' as what, since as at, op),
-            struct('end' as what, until as at, cast(null as string) as op)
+            struct('begin' as what, rtrim('~', since) as at, op),
+            struct('end' as what, rtrim('~', until) as at, cast(null as string) as op)
         )) as bound
-        where bound.at not in ({rewritten})
+        where bound.at not in ({", ".join(map(sql_text, sorted(rewritten)))})
         group by bound
         order by bound.at, bound.what
     """

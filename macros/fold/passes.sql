@@ -1,0 +1,113 @@
+{#
+    A fold goes up to the first DDL that moved rows to other keys or tables, in a pass of its
+    own; the next pass begins with the rows as they stood there. Most folds have one pass.
+#}
+
+
+{#
+    Condition: this pass folds that stretch of a table.
+
+    Arguments:
+        fold: what `fold_state` returned.
+
+    Returns:
+        A condition on the columns of `folded_tables`.
+#}
+{% macro is_in_this_pass(fold) -%}
+    {%- if fold.moved_at -%}
+        {{ return('folded_tables.moved_at = ' ~ sql_text(fold.moved_at)) }}
+    {%- elif not fold.goes_on -%}
+        {{ return("folded_tables.moved_at = ''") }}
+    {%- endif -%}
+    {%- set left_out = ['false'] -%}
+    {%- for table in changefold._first_stretches(fold) -%}
+        {%- do left_out.append(
+            '(folded_tables.kafka_topic = ' ~ sql_text(table.kafka_topic)
+            ~ ' and folded_tables.table_uid = ' ~ sql_text(table.table_uid)
+            ~ ' and folded_tables.moved_at <> ' ~ sql_text(table.moved_at) ~ ')'
+        ) -%}
+    {%- endfor -%}
+    {{ return('not (' ~ left_out | join(' or ') ~ ')') }}
+{%- endmacro %}
+
+
+{# Of the tables with news to which a DDL moved rows: moved_at of the stretch with the first. #}
+{% macro _first_stretches(fold) %}
+    {%- set tables = [] -%}
+    {%- for topic, of_topic in fold.news | groupby('kafka_topic') -%}
+        {%- for uid, rows in of_topic | groupby('table_uid') -%}
+            {%- set moves = fold.moves | selectattr('kafka_topic', 'eq', topic)
+                | selectattr('table_uid', 'eq', uid) | map(attribute='moved_at') | list -%}
+            {%- if moves -%}
+                {%- set since = changefold.moment_of_text(rows | map(attribute='since') | min) -%}
+                {%- do tables.append({
+                    'kafka_topic': topic, 'table_uid': uid, 'since': since,
+                    'moved_at': (moves | select('lt', since) | list or ['']) | last,
+                }) -%}
+            {%- endif -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{ return(tables) }}
+{% endmacro %}
+
+
+{#
+    The passes that follow the first one: behind each DDL that moved rows, if what they were
+    moved from has been folded anew.
+
+    Arguments:
+        fold: what `fold_state` returned.
+
+    Returns:
+        A list of states as `fold_state` returns, in the order of the DDLs.
+#}
+{% macro later_passes(fold) %}
+    {%- set folded = [] -%}
+    {%- for table in changefold._first_stretches(fold) if fold.goes_on -%}
+        {%- do folded.append((table.kafka_topic, table.table_uid, table.moved_at)) -%}
+    {%- endfor -%}
+    {%- set passes = [] -%}
+    {%- for moved_at, of_sequence in fold.moves | groupby('moved_at') -%}
+        {%- for topic, tables in of_sequence | groupby('kafka_topic') -%}
+            {%- set uids = tables | map(attribute='table_uid') | list -%}
+            {%- set is_behind = [] -%}
+            {%- for known in folded if known[0] == topic and known[1] in uids and known[2] < moved_at -%}
+                {%- do is_behind.append(true) -%}
+            {%- endfor -%}
+            {%- if is_behind or not fold.goes_on -%}
+                {%- for uid in uids -%}
+                    {%- do folded.append((topic, uid, moved_at)) -%}
+                {%- endfor -%}
+                {%- do passes.append(changefold._pass_behind(fold, topic, moved_at)) -%}
+            {%- endif -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{ return(passes) }}
+{% endmacro %}
+
+
+{% macro _pass_behind(fold, topic, moved_at) %}
+    {%- set news = adapter.query_once(
+        'select kafka_topic, table_uid, source_database, source_table, lacks_values,'
+        ~ ' cardinality(key_columns) = 0 as lacks_key, changes_columns, ends_partitions,'
+        ~ " concat(moved_at, '~') as since, concat(moved_at, '~') as changed_since from "
+        ~ ref('changefold', 'folded_tables') ~ ' where kafka_topic = ' ~ sql_text(topic)
+        ~ ' and moved_at = ' ~ sql_text(moved_at) ~ ' order by all',
+        fold.note.folded_tables
+    ) -%}
+    {{ return({
+        'goes_on': true,
+        'number': fold.number,
+        'noted': fold.noted,
+        'note': fold.note,
+        'new_moments': [],
+        'news': news,
+        'changed': news,
+        'lacks_values': news | selectattr('lacks_values') | list | length > 0,
+        'lacks_keys': false,
+        'changes_columns': news | selectattr('changes_columns') | list | length > 0,
+        'ends_partitions': news | selectattr('ends_partitions') | list | length > 0,
+        'moves': fold.moves,
+        'moved_at': moved_at,
+    }) }}
+{% endmacro %}

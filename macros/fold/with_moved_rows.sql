@@ -1,0 +1,103 @@
+{#
+    Changes of rows, and the rows that a DDL has moved to other keys or tables, as changes
+    just behind it. They are the versions that it ended, brought under the columns after it.
+    A row of which no message tells the new key is left out: `needs_snapshot` names the table.
+
+    Arguments:
+        told: name of a relation, as `rows_with_news` takes.
+        fold: what `fold_state` returned.
+
+    Returns:
+        A `select` of the relation's columns.
+#}
+{% macro with_moved_rows(told, fold) -%}
+    {%- if not fold.moved_at -%}
+    select * from {{ told }}
+    {%- else -%}
+    with
+
+    moments_of_tables as (
+
+        {{ changefold.moments_of_tables() }}
+
+    ),
+
+    left_rows as (
+
+        select
+            versions.*,
+            moves.to_table_uid,
+            moves.moved_at,
+            tables.key_columns,
+            nullif(
+                filter(
+                    moments.column_moments,
+                    moment -> moment.since >= versions.from_sequence
+                    and moment.since <= moves.moved_at
+                ),
+                array()
+            ) as ddls,
+            from_json(versions.image, 'map<string, string>') as texts
+        from {{ this }} as versions
+        inner join {{ ref('changefold', 'row_moves') }} as moves
+            on
+                versions.kafka_topic = moves.kafka_topic
+                and versions.table_uid = moves.from_table_uid
+                and versions.to_sequence = moves.moved_at
+        inner join {{ ref('changefold', 'folded_tables') }} as tables
+            on
+                moves.kafka_topic = tables.kafka_topic
+                and moves.to_table_uid = tables.table_uid
+                and moves.moved_at = tables.from_sequence
+        left join moments_of_tables as moments
+            on
+                versions.kafka_topic = moments.kafka_topic
+                and versions.table_uid = moments.table_uid
+        where
+            versions.kafka_topic = {{ sql_text(fold.news[0].kafka_topic) }}
+            and versions.to_sequence = {{ sql_text(fold.moved_at) }}
+            and versions.from_sequence < versions.to_sequence
+            and versions.ended_by = 'ddl'
+
+    ),
+
+    moved as (
+
+        select
+            *,
+            if(
+                ddls is null,
+                texts,
+                {{ function('changefold', 'row_after_ddls') }}(texts, to_json(ddls))
+            ) as moved_texts
+        from left_rows
+
+    )
+
+    select * from {{ told }}
+    union all
+    select
+        kafka_topic,
+        to_table_uid as table_uid,
+        to_json(transform(key_columns, name -> try_element_at(moved_texts, name))) as row_key,
+        0 as row_copy,
+        concat(moved_at, '~') as change_sequence,
+        false as is_deleted,
+        false as is_move,
+        -1 as kafka_partition,
+        -1 as kafka_offset,
+        0 as event_index,
+        {{ fold.lacks_values | lower }} as lacks_values,
+        to_json(unknown_columns) as unavailable_columns,
+        true as is_news,
+        struct(
+            'c' as op,
+            commit_ts,
+            batch_id,
+            if(ddls is null, image, to_json(moved_texts)) as image,
+            cast(null as bigint) as known_hash
+        ) as payload
+    from moved
+    where forall(key_columns, name -> try_element_at(moved_texts, name) is not null)
+    {%- endif -%}
+{%- endmacro %}
