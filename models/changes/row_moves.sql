@@ -16,7 +16,18 @@ row_moves as (
         table_uid as to_table_uid,
         valid_from_sequence as moved_at
     from table_schemas
-    where key_changed and not is_dropped and row_effect <> 'close_all'
+    where
+        not is_dropped
+        and row_effect <> 'close_all'
+        and (
+            key_changed
+            or cardinality(filter(
+                image_changes,
+                change -> change.kind = 'retyped'
+                and change.changes_text
+                and array_contains(key_columns, change.to_name)
+            )) > 0
+        )
     union
     select
         kafka_topic,

@@ -133,16 +133,22 @@ table_ends as (
         'ddl' as ended_by,
         if(
             row_effect = 'close_all'
-            or key_changed
             or array_contains(partition_changes.is_partitioned_side, false),
             null,
             partition_changes
         ) as partition_changes
     from {{ ref('table_schemas') }}
-    where
-        row_effect = 'close_all'
-        or (key_changed and not is_dropped)
-        or cardinality(partition_changes) > 0
+    where row_effect = 'close_all' or cardinality(partition_changes) > 0
+    union all
+    select
+        kafka_topic,
+        from_table_uid as table_uid,
+        moved_at as end_sequence,
+        moved_at as kept_up_to,
+        'ddl' as ended_by,
+        null as partition_changes
+    from {{ ref('row_moves') }}
+    where from_table_uid = to_table_uid
     union all
     select
         folded_tables.kafka_topic,

@@ -158,7 +158,11 @@ def _bounds_of_both(
         from versions
         lateral view explode(array(
             struct('begin' as what, rtrim('~', since) as at, op),
-            struct('end' as what, rtrim('~', until) as at, cast(null as string) as op)
+            struct(
+                'end' as what,
+                coalesce(rtrim('~', until), 'no time') as at,
+                cast(null as string) as op
+            )
         )) as bound
         where bound.at not in ({", ".join(map(sql_text, sorted(rewritten)))})
         group by bound
