@@ -52,12 +52,28 @@ to_json(array(md5(to_json(array_sort(filter(
     {%- else -%}
     with
 
+    {% if fold.ends_partitions -%}
+    -- What ended is the same row as one that is there, so its values are known.
+    pictured as (
+
+        select
+            *,
+            from_json(
+                max(payload.image) over (partition by {{ of_row | join(', ') }}),
+                'map<string, string>'
+            ) as texts
+        from {{ events }}
+        where row_copy is null or row_copy > 0
+
+    ),
+
+    {% endif -%}
     lives as (
 
         select
             *,
-            {{ changefold.ends_before() }} as ends_before
-        from {{ events }}
+            {{ changefold.ends_before('texts' if fold.ends_partitions else none) }} as ends_before
+        from {{ 'pictured' if fold.ends_partitions else events }}
         where row_copy is null or row_copy > 0
 
     ),

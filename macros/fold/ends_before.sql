@@ -2,14 +2,20 @@
     How many ends of all rows of a table a change lies behind. A row with a DDL's own
     sequence was there before it, one with a snapshot's own is of that snapshot.
 
+    Arguments:
+        texts: the row, an expression of type map<string, string>: ends of partitions that it
+            was in count too. By default they don't.
+
     Returns:
-        An expression of type int, on table_ends (an array of end_sequence and ended_by, or
-        null) and change_sequence.
+        An expression of type int, on table_ends (an array, or null) and change_sequence.
 #}
-{% macro ends_before() -%}
+{% macro ends_before(texts=none) -%}
 coalesce(size(filter(
                 table_ends,
-                table_end -> table_end.partition_changes is null
+                table_end -> coalesce({{
+                    changefold.is_in_partitions('table_end.partition_changes', texts)
+                    if texts else 'table_end.partition_changes is null'
+                }}, true)
                 and if(
                     table_end.ended_by = 'snapshot',
                     table_end.end_sequence <= change_sequence,

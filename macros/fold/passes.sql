@@ -104,7 +104,7 @@
         'news': news,
         'changed': news,
         'lacks_values': news | selectattr('lacks_values') | list | length > 0,
-        'lacks_keys': false,
+        'lacks_keys': news | selectattr('lacks_key') | list | length > 0,
         'changes_columns': news | selectattr('changes_columns') | list | length > 0,
         'ends_partitions': news | selectattr('ends_partitions') | list | length > 0,
         'moves': fold.moves,

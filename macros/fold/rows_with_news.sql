@@ -92,7 +92,8 @@
             commit_ts,
             batch_id,
             {{ 'image' if fold.lacks_values or fold.changes_columns or fold.ends_partitions else 'cast(null as string) as image' }},
-            row_hash as known_hash
+            row_hash as known_hash,
+            unknown_columns
         ) as payload,
         since
     from met
@@ -229,6 +230,7 @@
             image,
             unknown_columns,
             row_hash,
+            key_since,
             folded_batch,
             cast({{ fold.number }} as bigint) as ended_batch,
             true as is_known,

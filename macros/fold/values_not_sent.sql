@@ -11,13 +11,12 @@
         events: name of a relation: of_row, change_sequence, is_deleted, kafka_partition,
             kafka_offset, event_index, unavailable_columns (JSON), lacks_values (whether a
             change of the table has some), table_ends (what ended all rows of the table, an
-            array), and payload (op, commit_ts, batch_id, image).
+            array), and payload (op, commit_ts, batch_id, image, known_hash, unknown_columns).
         of_row: names of the columns that tell a row.
         fold: what `fold_state` returned.
 
     Returns:
-        A `select`: those columns without unavailable_columns and lacks_values; payload with
-        unknown_columns.
+        A `select`: those columns without unavailable_columns and lacks_values.
 #}
 {% macro values_not_sent(events, of_row, fold) -%}
     {%- set of_event = of_row + ['change_sequence', 'is_deleted', 'kafka_partition', 'kafka_offset', 'event_index'] -%}
@@ -25,7 +24,7 @@
     select
         {{ of_event | join(',\n        ') }},
         table_ends,
-        {{ changefold._complete_payload() }}
+        payload
     from {{ events }}
     {%- else %}
     with
@@ -111,7 +110,7 @@
     select
         {{ of_event | join(',\n        ') }},
         table_ends,
-        {{ changefold._complete_payload() }}
+        payload
     from {{ events }}
     where not lacks_values
     union all
@@ -139,17 +138,4 @@
         ) as payload
     from completed
     {%- endif %}
-{%- endmacro %}
-
-
-{# What a change tells that sent all values. #}
-{% macro _complete_payload() -%}
-    struct(
-            payload.op,
-            payload.commit_ts,
-            payload.batch_id,
-            payload.image,
-            payload.known_hash,
-            cast(null as array<string>) as unknown_columns
-        ) as payload
 {%- endmacro %}

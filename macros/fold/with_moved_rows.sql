@@ -29,6 +29,7 @@
             moves.to_table_uid,
             moves.moved_at,
             tables.key_columns,
+            tables.column_defaults,
             nullif(
                 filter(
                     moments.column_moments,
@@ -69,8 +70,24 @@
                 ddls is null,
                 texts,
                 {{ function('changefold', 'row_after_ddls') }}(texts, to_json(ddls))
-            ) as moved_texts
+            ) as moved_texts,
+            filter(ddls, ddl -> ddl.value_accuracy = 'unknown').to_name as names_in_doubt
         from left_rows
+
+    ),
+
+    told_moved as (
+
+        select
+            *,
+            nullif(
+                array_union(
+                    coalesce(unknown_columns, array()),
+                    coalesce(array_except(names_in_doubt, map_keys(moved_texts)), array())
+                ),
+                array()
+            ) as still_unknown
+        from moved
 
     )
 
@@ -79,8 +96,12 @@
     select
         kafka_topic,
         to_table_uid as table_uid,
-        to_json(transform(key_columns, name -> try_element_at(moved_texts, name))) as row_key,
-        0 as row_copy,
+        if(
+            cardinality(key_columns) > 0,
+            to_json(transform(key_columns, name -> try_element_at(moved_texts, name))),
+            {{ changefold.key_of_whole_row('moved_texts') }}
+        ) as row_key,
+        if(cardinality(key_columns) > 0, 0, null) as row_copy,
         concat(moved_at, '~') as change_sequence,
         false as is_deleted,
         false as is_move,
@@ -88,16 +109,17 @@
         -1 as kafka_offset,
         0 as event_index,
         {{ fold.lacks_values | lower }} as lacks_values,
-        to_json(unknown_columns) as unavailable_columns,
+        to_json(still_unknown) as unavailable_columns,
         true as is_news,
         struct(
             'c' as op,
             commit_ts,
             batch_id,
             if(ddls is null, image, to_json(moved_texts)) as image,
-            cast(null as bigint) as known_hash
+            cast(null as bigint) as known_hash,
+            still_unknown as unknown_columns
         ) as payload
-    from moved
+    from told_moved
     where forall(key_columns, name -> try_element_at(moved_texts, name) is not null)
     {%- endif -%}
 {%- endmacro %}

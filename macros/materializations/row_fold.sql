@@ -83,6 +83,7 @@ when matched
     and (
         versions.to_sequence is distinct from folded.to_sequence
         or versions.row_hash <> folded.row_hash
+        or versions.key_since <> folded.key_since
         or versions.unknown_columns is distinct from folded.unknown_columns
         or versions.ended_by is distinct from folded.ended_by
         or versions.op <> folded.op

@@ -6,16 +6,6 @@ table_schemas as (
 
     select
         *,
-        cardinality(key_columns) > 0 as has_key,
-        -- Such a change makes other texts of the values in a row.
-        cardinality(filter(
-            image_changes,
-            change -> change.kind in ('dropped', 'renamed')
-            or (change.kind = 'retyped' and change.changes_text)
-        )) > 0 as rewrites_rows,
-        cardinality(
-            array_remove(array_compact(columns.original_default_accuracy), 'exact')
-        ) > 0 as has_unknown_default,
         cardinality(partition_changes) > 0 as has_partition_changes,
         -- What rows older than a column show of it.
         if(
@@ -30,8 +20,6 @@ table_schemas as (
 
 ),
 
--- Not folded yet: rows without a key of which a DDL made others, or ended those of a
--- partition; those of a table that had a key for a part of its life.
 tables as (
 
     select
@@ -40,11 +28,6 @@ tables as (
         bool_or(has_partition_changes) as ends_partitions
     from table_schemas
     group by kafka_topic, table_uid
-    having
-        bool_and(has_key)
-        or bool_and(not (
-            has_key or rewrites_rows or has_unknown_default or has_partition_changes
-        ))
 
 ),
 
@@ -89,7 +72,11 @@ moved as (
         max(coalesce(moves.moved_at, '')) over (
             partition by table_schemas.kafka_topic, table_schemas.table_uid
             order by table_schemas.schema_version
-        ) as moved_at
+        ) as moved_at,
+        max(if(table_schemas.key_changed, table_schemas.valid_from_sequence, '')) over (
+            partition by table_schemas.kafka_topic, table_schemas.table_uid
+            order by table_schemas.schema_version
+        ) as key_since
     from table_schemas
     left join moves
         on
@@ -111,6 +98,7 @@ versions as (
             moved.source_table,
             moved.key_columns,
             moved.column_defaults,
+            moved.key_since,
             moved.moved_at
         ) as identity
     from moved
@@ -155,6 +143,7 @@ stretches as (
         source_table,
         key_columns,
         column_defaults,
+        key_since,
         moved_at,
         any_value(ends_partitions) as ends_partitions,
         min(coalesce(valid_from_sequence, '')) as from_sequence,
@@ -167,6 +156,7 @@ stretches as (
         source_table,
         key_columns,
         column_defaults,
+        key_since,
         moved_at,
         stretch
 
@@ -181,6 +171,7 @@ folded_tables as (
         stretches.source_table,
         stretches.key_columns,
         stretches.column_defaults,
+        stretches.key_since,
         stretches.moved_at,
         lacking_values.table_uid is not null as lacks_values,
         changing_columns.table_uid is not null as changes_columns,

@@ -23,9 +23,15 @@ row_moves as (
             key_changed
             or cardinality(filter(
                 image_changes,
-                change -> change.kind = 'retyped'
-                and change.changes_text
-                and array_contains(key_columns, change.to_name)
+                change -> (
+                    change.kind = 'retyped'
+                    and change.changes_text
+                    and change.from_type is not null
+                )
+                or (
+                    change.kind in ('dropped', 'renamed')
+                    and cardinality(key_columns) = 0
+                )
             )) > 0
         )
     union

@@ -154,7 +154,8 @@ changed_rows as (
             split.commit_ts,
             split.batch_id,
             if(split.is_deleted, null, split.after) as image,
-            cast(null as bigint) as known_hash
+            cast(null as bigint) as known_hash,
+            cast(null as array<string>) as unknown_columns
         ) as payload
     from split
 
@@ -394,42 +395,50 @@ row_versions as (
 
     select
         ---------- version
-        kafka_topic,
-        table_uid,
-        row_key,
-        row_copy,
-        change_sequence as from_sequence,
-        to_sequence,
-        to_sequence is null as is_open,
+        bounded.kafka_topic,
+        bounded.table_uid,
+        bounded.row_key,
+        bounded.row_copy,
+        bounded.change_sequence as from_sequence,
+        bounded.to_sequence,
+        bounded.to_sequence is null as is_open,
 
         ---------- time
-        {{ sequence_timestamp('change_sequence') }} as valid_from,
+        {{ sequence_timestamp('bounded.change_sequence') }} as valid_from,
         if(
-            to_sequence is null,
+            bounded.to_sequence is null,
             null,
             greatest(
-                {{ sequence_timestamp('change_sequence') }},
-                {{ sequence_timestamp('to_sequence') }}
+                {{ sequence_timestamp('bounded.change_sequence') }},
+                {{ sequence_timestamp('bounded.to_sequence') }}
             )
         ) as valid_to,
 
         ---------- change
-        payload.op,
-        if(next_op in ('c', 'r'), 'u', next_op) as ended_by,
-        payload.commit_ts,
-        payload.batch_id,
+        bounded.payload.op,
+        if(bounded.next_op in ('c', 'r'), 'u', bounded.next_op) as ended_by,
+        bounded.payload.commit_ts,
+        bounded.payload.batch_id,
 
         ---------- row
-        payload.image,
-        payload.unknown_columns,
-        row_hash,
+        bounded.payload.image,
+        bounded.payload.unknown_columns,
+        bounded.row_hash,
+        folded_tables.key_since,
 
         ---------- fold
         cast({{ fold.number }} as bigint) as folded_batch,
-        if(to_sequence is null, null, cast({{ fold.number }} as bigint)) as ended_batch,
-        payload.known_hash is not null as is_known
+        if(bounded.to_sequence is null, null, cast({{ fold.number }} as bigint))
+            as ended_batch,
+        bounded.payload.known_hash is not null as is_known
     from bounded
-    where not is_deleted
+    inner join {{ ref('folded_tables') }} as folded_tables
+        on
+            bounded.kafka_topic = folded_tables.kafka_topic
+            and bounded.table_uid = folded_tables.table_uid
+            and bounded.change_sequence > folded_tables.from_sequence
+            and bounded.change_sequence <= folded_tables.to_sequence
+    where not bounded.is_deleted
 
 ),
 

@@ -55,7 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
     verify.add_argument(
         "--row-versions",
         action="store_true",
-        help="build row_versions too, and compare it with the histories",
+        help="models read row_versions instead of folding their own history",
     )
     filter_ = commands.add_parser(
         "filter", help="show what the filter of a TiCDC changefeed lets through"

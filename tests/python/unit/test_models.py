@@ -23,6 +23,7 @@ from changefold_tools.generate.table_history import (
     shape_from_versions,
     shapes_from_versions,
 )
+from changefold_tools.generate.typed_views import TypedViews
 
 PROJECT = Path(__file__).parents[3]
 SEED = TypeSeed(PROJECT / "seeds")
@@ -579,3 +580,74 @@ def test_rows_from_a_table_without_a_key_leave_the_count_in_doubt() -> None:
     shapes = shapes_from_versions([unkeyed, keyed])
     (shape,) = (shape for shape in shapes if not shape.is_past)
     assert list(shape.unknown_since) == ["5"]
+
+
+# ---------- models that read row_versions
+
+
+def _views(*versions: dict[str, Any]) -> list[str]:
+    return [
+        TypedViews(shape, SEED).history() for shape in shapes_from_versions([*versions])
+    ]
+
+
+def test_a_table_that_never_changed_is_casts_of_its_versions() -> None:
+    (text,) = _views(_version("1", [ID]))
+    assert "lives=[\n        {'table_uid': 'shop.orders@1'},\n    ]" in text
+    assert "images as (\n\n    {{ changefold.versions_of_table(" in text
+    assert "mysql_number('image.`id`', 'int') }} as `id`" in text
+    assert "ddls=" not in text
+
+
+def test_a_column_added_later_is_there_from_its_ddl_on() -> None:
+    added = _column(2, "n", "int", original_default="7")
+    change = {"column_id": 2, "kind": "added", "changes_text": True}
+    (text,) = _views(
+        _version("1", [ID]), _version("2", [ID, added], image_changes=[change])
+    )
+    assert "ddls=[\n            '2',\n        ]" in text
+    assert "when held_at > '2'" in text
+    assert "{{ sql_text('7') }}" in text
+
+
+def test_a_column_added_to_a_table_without_a_key_is_there_from_its_ddl_on() -> None:
+    added = _column(2, "n", "int", original_default="7")
+    change = {"column_id": 2, "kind": "added", "changes_text": True}
+    (text,) = _views(
+        _version("1", [ID], key_columns=[]),
+        _version("2", [ID, added], key_columns=[], image_changes=[change]),
+    )
+    assert "when held_at > '2'" in text
+    assert "has_key=false" in text
+
+
+def test_a_converted_value_is_that_of_the_row_which_began_anew() -> None:
+    change = {
+        "column_id": 2,
+        "kind": "retyped",
+        "changes_text": True,
+        "from_name": "n",
+        "to_name": "n",
+        "from_type": "decimal(5,2)",
+        "to_type": "decimal(7,4)",
+        "value_accuracy": "exact",
+    }
+    (text,) = _views(
+        _version("1", [ID, _column(2, "n", "decimal(5,2)")]),
+        _version("2", [ID, _column(2, "n", "decimal(7,4)")], image_changes=[change]),
+    )
+    assert "convert_mysql_value" not in text
+    assert "ddls=" not in text
+
+
+def test_a_table_with_another_key_is_another_model() -> None:
+    other = _column(2, "code", "int")
+    before, after = sorted(
+        _views(
+            _version("1", [ID, other]),
+            _version("5", [ID, other], key_columns=["code"], key_changed=True),
+        ),
+        key=lambda text: "'key_since'" in text,
+    )
+    assert "{'table_uid': 'shop.orders@1'}" in before
+    assert "{'table_uid': 'shop.orders@1', 'key_since': '5'}" in after

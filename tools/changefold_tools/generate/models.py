@@ -14,9 +14,11 @@ from changefold_tools.generate.sources import (
     declared_topics,
     models_folder,
     project_settings,
+    project_vars,
     render_sources,
 )
 from changefold_tools.generate.table_history import TableShape, shapes_from_versions
+from changefold_tools.generate.typed_views import TypedViews
 from changefold_tools.session import run_dbt, schema_of, spark_session
 
 if TYPE_CHECKING:
@@ -69,7 +71,11 @@ def source_shapes(spark: SparkSession, schema: str) -> list[TableShape]:
 
 
 def render_models(
-    shapes: Sequence[TableShape], seed: TypeSeed, folder: Path | None = None
+    shapes: Sequence[TableShape],
+    seed: TypeSeed,
+    folder: Path | None = None,
+    *,
+    row_versions: bool = False,
 ) -> dict[str, str]:
     """Return the files of all tables: path below the models' folder -> text.
 
@@ -77,11 +83,12 @@ def render_models(
         shapes: Of all tables.
         seed: How types are kept.
         folder: That of the models, whose names stay; none, if there are no models yet.
+        row_versions: Whether they read `row_versions`, and fold nothing themselves.
     """
     names = model_names(shapes, lambda name: _present(folder, name))
+    kind = TypedViews if row_versions else TableModels
     tables = [
-        TableModels(shape, seed, name)
-        for shape, name in zip(shapes, names, strict=True)
+        kind(shape, seed, name) for shape, name in zip(shapes, names, strict=True)
     ]
     files: dict[str, str] = {}
     for table in tables:
@@ -178,7 +185,8 @@ def update_models(project: Path, schema: str, *, check: bool) -> Outcome:
     folder = models_folder(project)
     files = render_sources(declared_topics(project))
     shapes = source_shapes(spark_session(), schema)
-    files |= render_models(shapes, seed, folder)
+    row_versions = bool(project_vars(project).get("row_versions"))
+    files |= render_models(shapes, seed, folder, row_versions=row_versions)
     # Without any table, the topics have not been read: that is no reason to remove.
     return write_models(files, folder, check=check, are_all=bool(shapes))
 

@@ -409,11 +409,6 @@ class TableModels:
     def _images(self, prefix: str) -> str:
         """The images of the rows; every relation's name begins with the prefix."""
         shape = self.shape
-        renames = {
-            name: [step for life in lives for step in life.names]
-            for name, lives in shape.columns.items()
-            if any(len(life.names) > 1 for life in lives)
-        }
         # What a table without a key leaves to another is told apart by whole rows.
         keys = shape.key_columns or (shape.live if prefix else [])
         lines = [
@@ -421,15 +416,9 @@ class TableModels:
             f"        columns={_jinja_list(list(shape.columns), 8)},",
             f"        key_columns={_jinja_list(keys, 8)},",
         ]
+        renames = self._renames()
         if renames:
-            lines.append("        renames={")
-            for name, names in renames.items():
-                steps = [
-                    f"({_moment(since or '')}, {jinja_text(old)})"
-                    for since, old in [(None, names[0][1]), *names[1:]]
-                ]
-                lines.append(f"            {jinja_text(name)}: [{', '.join(steps)}],")
-            lines.append("        },")
+            lines.append(f"        {renames},")
         if shape.rewritten_at and keys:
             lines.append(f"        rewritten_at={_moments(shape.rewritten_at, 8)},")
         if prefix and shape.source_names:
@@ -474,6 +463,20 @@ class TableModels:
             "),\n\n"
         )
 
+    def _renames(self) -> str:
+        """The names of columns over time, as an argument; empty if none was renamed."""
+        entries = ""
+        for name, lives in self.shape.columns.items():
+            if all(len(life.names) == 1 for life in lives):
+                continue
+            names = [step for life in lives for step in life.names]
+            steps = [
+                f"({_moment(since or '')}, {jinja_text(old)})"
+                for since, old in [(None, names[0][1]), *names[1:]]
+            ]
+            entries += f"            {jinja_text(name)}: [{', '.join(steps)}],\n"
+        return f"renames={{\n{entries}        }}" if entries else ""
+
     def _text_over_time(self, name: str) -> str:
         """The text of a column at the time, by its DDLs; indented for the struct."""
         arms = [self._arm(name, life) for life in self.shape.columns[name]]
@@ -497,6 +500,22 @@ class TableModels:
             text = _call_lines(
                 "if", [f"written_sequence <= '{life.added_at}'", default, text]
             )
+        text = self._converted(text, life)
+        bounds = []
+        if life.added_at is not None and self._has_rows_before(life):
+            # A row from before may have the value of another column of the name.
+            since = "written_sequence" if life.default is None else "held_at"
+            bounds.append(f"{since} > '{life.added_at}'")
+        if life.dropped_at is not None:
+            bounds.append(f"held_at <= '{life.dropped_at}'")
+        return bounds, text
+
+    def _has_rows_before(self, life: Incarnation) -> bool:
+        """Whether rows from before a column are rows without it at some time."""
+        return bool(self.shape.key_columns)
+
+    def _converted(self, text: str, life: Incarnation) -> str:
+        """The text of a column behind the DDLs that gave it another type."""
         for at, old, new in life.converts:
             converted = _call_lines(
                 "{{ function('changefold', 'convert_mysql_value') }}",
@@ -512,14 +531,7 @@ class TableModels:
         for at in life.unknown_at:
             met = f"written_sequence <= '{at}'\nand held_at > '{at}'"
             text = _call_lines("if", [met, "null", text])
-        bounds = []
-        if life.added_at is not None and self.shape.key_columns:
-            # A row from before may have the value of another column of the name.
-            since = "written_sequence" if life.default is None else "held_at"
-            bounds.append(f"{since} > '{life.added_at}'")
-        if life.dropped_at is not None:
-            bounds.append(f"held_at <= '{life.dropped_at}'")
-        return bounds, text
+        return text
 
     def _unchanged(self) -> str:
         """The images with the values that changes did not send."""
@@ -746,18 +758,16 @@ class TableModels:
                     "key do not overlap; at most one is open; a deleted row has none."
                     + self._notes()
                 ),
-                "data_tests": [
-                    {
-                        "changefold.history_is_consistent": {
-                            "arguments": {
-                                "key_columns": [yml_text(name) for name in keys]
-                            }
-                        }
-                    }
-                ],
+                **self._tests(keys),
                 "columns": columns,
             }
         )
+
+    def _tests(self, keys: list[str]) -> dict[str, Any]:
+        """The data tests of the history model."""
+        arguments = {"key_columns": [yml_text(name) for name in keys]}
+        test = {"changefold.history_is_consistent": {"arguments": arguments}}
+        return {"data_tests": [test]}
 
     def current_yml(self) -> str:
         """Return the yml of the current model."""

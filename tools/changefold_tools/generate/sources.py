@@ -55,7 +55,12 @@ def project_settings(project: Path) -> dict[str, Any]:
     return settings
 
 
-def _vars(project: Path) -> dict[str, Any]:
+def project_vars(project: Path) -> dict[str, Any]:
+    """Return the vars that stand in ``dbt_project.yml``.
+
+    Raises:
+        DeclarationError: If they are no mapping.
+    """
     settings = project_settings(project).get("vars") or {}
     if not isinstance(settings, dict):
         raise DeclarationError(
@@ -74,7 +79,7 @@ def declared_topics(project: Path) -> list[dict[str, Any]]:
         FileNotFoundError: If the folder is no dbt project.
         ValueError: If a topic can not be declared so.
     """
-    settings = _vars(project)
+    settings = project_vars(project)
     topics: list[dict[str, Any]] = settings.get("topics") or []
     checked(project, topics, settings)
     return topics
@@ -82,7 +87,7 @@ def declared_topics(project: Path) -> list[dict[str, Any]]:
 
 def models_folder(project: Path) -> Path:
     """Return the folder that models are written to: the var ``models_folder``, or models."""
-    return project / str(_vars(project).get("models_folder", "models"))
+    return project / str(project_vars(project).get("models_folder", "models"))
 
 
 def _table(topic: dict[str, Any]) -> dict[str, Any]:

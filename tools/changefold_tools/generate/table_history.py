@@ -72,6 +72,19 @@ class TableName:
     until: str | None = None
 
 
+@dataclass(frozen=True)
+class TableLife:
+    """A table under one key, as `row_versions` has it.
+
+    Attributes:
+        table_uid: The table, from its CREATE to its DROP.
+        key_since: Sequence of the DDL that gave it the key; None from its beginning.
+    """
+
+    table_uid: str
+    key_since: str | None
+
+
 @dataclass
 class TableShape:
     """A table as its model needs it: the lives that ended under one name.
@@ -86,6 +99,7 @@ class TableShape:
         is_past: It is gone, and another life of that name overlaps, or has another key:
             it gets a model of its own.
         versions: Rows of the model ``table_schemas`` that it was made from.
+        lives: Whose rows it has, in order.
         columns: Model column -> its incarnations, which do not overlap in time.
         source_names: Model column -> name at the source, where they differ; so do names
             in it that a column bore before.
@@ -115,6 +129,7 @@ class TableShape:
     arrivals: list[Arrival] = field(default_factory=list)
     unknown_since: dict[str, str] = field(default_factory=dict)
     versions: list[dict[str, Any]] = field(default_factory=list)
+    lives: list[TableLife] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -158,6 +173,11 @@ class _Life:
             version["columns"] and (not is_blank or version["ddl_sql"] is None)
             for version in self.versions
         )
+
+    def as_folded(self) -> TableLife:
+        """Return where `row_versions` has its rows."""
+        uid = str(self.versions[0]["table_uid"])
+        return TableLife(uid, self.begin if self.before else None)
 
     def names(self) -> list[TableName]:
         """Return its names, in order; the DROP of a table takes its name."""
@@ -252,6 +272,7 @@ def _shape_of_lives(
         names
     ):
         shape.names = names
+    shape.lives = [life.as_folded() for life in lives]
     shape.ended_at = [life.until for life in lives if life.until is not None]
     for life in lives:
         before = life.before

@@ -267,7 +267,7 @@ class Handovers:
         self._moments = {
             (database, table, _moment(moment)["commitTs"])
             for database, table, moment in left & taken
-            if moment is not None and "." not in moment
+            if moment is not None and commit_ts_of(moment) is not None
         }
         self._held: dict[str, dict[str, tuple[dict[str, Any], Any]]] = {}
 
@@ -299,6 +299,13 @@ class Handovers:
                 yield {**line, "op": "U"}
 
 
+def relations_in(spark: SparkSession, schema: str) -> set[str]:
+    """Return the names of the tables and views of a schema."""
+    tables = spark.sql(f"show tables in `{schema}`").collect()
+    views = spark.sql(f"show views in `{schema}`").collect()
+    return {row.tableName for row in tables} | {row.viewName for row in views}
+
+
 def export_tables(
     spark: SparkSession, schema: str, folder: Path, *, topic: str | None = None
 ) -> None:
@@ -311,7 +318,7 @@ def export_tables(
         topic: Name of a topic: only its tables.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    built = {row.tableName for row in spark.sql(f"show tables in `{schema}`").collect()}
+    built = relations_in(spark, schema)
     with (
         (folder / "current.ndjson").open("w", encoding="utf-8") as current,
         (folder / "history.ndjson").open("w", encoding="utf-8") as history,

@@ -337,10 +337,14 @@ def declare_topics(project: Path, topics: list[dict[str, Any]]) -> None:
     write_models(render_sources(topics), project / "models", check=False)
 
 
-def _set_var(project: Path, name: str, *, value: object) -> None:
+def _read_row_versions(project: Path) -> None:
+    """Make the models of a scratch project views of `row_versions`."""
     path = project / "dbt_project.yml"
     settings = yaml.safe_load(path.read_text())
-    settings["vars"][name] = value
+    settings["vars"]["row_versions"] = True
+    histories = settings["models"]["changefold"]["history"]
+    histories["+materialized"] = "view"
+    del histories["+tblproperties"]
     path.write_text(yaml.safe_dump(settings, sort_keys=False))
 
 
@@ -365,7 +369,8 @@ def build_recording(  # noqa: PLR0913 # each is an option of its own
         before_run: Called with the scratch project before each run of dbt.
         carrier: What brings the messages; files by default.
         target: Of the profile.
-        row_versions: Whether to build `row_versions` too, and compare it.
+        row_versions: Whether models are views of `row_versions`, which is compared with
+            one fold of the whole log after several runs.
 
     Returns:
         What is not in the tables at the end.
@@ -373,7 +378,7 @@ def build_recording(  # noqa: PLR0913 # each is an option of its own
     lines = recording.lines()
     with scratch_project(project, target) as copy:
         if row_versions:
-            _set_var(copy, "row_versions", value=True)
+            _read_row_versions(copy)
         carrier = carrier or Files(copy / "messages")
         declare_topics(copy, carrier.declare(declared_by(recording, lines)))
 
@@ -390,7 +395,7 @@ def build_recording(  # noqa: PLR0913 # each is an option of its own
         return NotApplied(
             _pending(spark),
             _cut_down(spark),
-            _compare_row_versions(copy, runs) if row_versions else None,
+            _compare_row_versions(copy) if row_versions and runs > 1 else None,
         )
 
 
@@ -417,7 +422,7 @@ class NotApplied:
     Attributes:
         pending: They wait for their schema.
         cut_down: Their rows were too large: the messages hold the key only.
-        row_versions: How `row_versions` compares with the histories, if it was built.
+        row_versions: How `row_versions` compares with a fold of the whole log.
     """
 
     pending: list[PendingChange]
@@ -538,7 +543,7 @@ def verify_together(  # noqa: PLR0913 # each is an option of its own
         tempfile.TemporaryDirectory(prefix="changefold-export-") as folder,
     ):
         if row_versions:
-            _set_var(copy, "row_versions", value=True)
+            _read_row_versions(copy)
         lines = {name: each.lines() for name, each in topics.items()}
         files = {name: Files(copy / "messages" / name) for name in topics}
         declared = [
@@ -574,8 +579,8 @@ def verify_together(  # noqa: PLR0913 # each is an option of its own
             left = NotApplied(_pending(spark, name), _cut_down(spark, name))
             console.print(f"{name}, {count} run(s)", highlight=False)
             equal[name] = compare_tables(recording, exported, left, console)
-        if row_versions:
-            compared = _compare_row_versions(copy, count)
+        if row_versions and count > 1:
+            compared = _compare_row_versions(copy)
             equal["row_versions"] = _are_equal(compared, console)
     return equal
 
@@ -652,29 +657,28 @@ def compare_tables(
     return is_equal(judgement.results) and are_versions_equal
 
 
-def _compare_row_versions(project: Path, runs: int) -> ComparedVersions:
-    def rebuild() -> None:
-        run_dbt(
+def _compare_row_versions(project: Path) -> ComparedVersions:
+    return compare_row_versions(
+        spark_session(),
+        _SCHEMA,
+        lambda: run_dbt(
             ["run", "--full-refresh", "--select", "row_versions", "--quiet"], project
-        )
-
-    return compare_row_versions(spark_session(), _SCHEMA, rebuild if runs > 1 else None)
+        ),
+    )
 
 
 def _are_equal(compared: ComparedVersions | None, console: Console) -> bool:
-    """Print how `row_versions` compares with the histories."""
+    """Print how `row_versions` compares with a fold of the whole log."""
     if compared is None:
         return True
     for difference in compared.differences:
         console.print(difference, highlight=False, markup=False)
     console.print(
-        f"row_versions: {compared.bounds} begins and ends of versions, "
-        f"{len(compared.differences)} differences; left out: "
-        f"{', '.join(compared.left_out) or 'no table'}",
+        f"row_versions: {compared.versions} versions, {len(compared.differences)} "
+        "differences from one fold of the whole log",
         highlight=False,
-        markup=False,
     )
-    return bool(compared.bounds) and not compared.differences
+    return bool(compared.versions) and not compared.differences
 
 
 def _judge_debezium(
