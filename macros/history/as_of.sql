@@ -20,8 +20,7 @@
             "`as_of`: expected a commit timestamp or a timestamp in `instant`, or a `tag`, got nothing"
         ) }}
     {%- endif -%}
-    select * from {{ model }}
-    {%- if tag %} version as of {{ sql_text(tag) }}{% endif %}
+    select * from {{ changefold._under_tag(model, tag) if tag else model }}
     where
     {%- if instant in [none, ''] %}
         is_current
@@ -34,4 +33,16 @@
         valid_from <= {{ instant }}
         and coalesce(valid_to > {{ instant }}, true)
     {%- endif %}
+{%- endmacro %}
+
+
+{# A history model as a tag has it: one that is a view reads `row_versions` under the tag. #}
+{% macro _under_tag(model, tag) -%}
+    {%- set statement = adapter.view_statement(model) if execute else '' -%}
+    {%- set versions = changefold.built_relation('row_versions') if statement else none -%}
+    {%- set under_tag = ' version as of ' ~ sql_text(tag) -%}
+    {{ return(
+        '(' ~ statement | replace(versions | string, versions ~ under_tag) ~ ')' if statement
+        else model ~ under_tag
+    ) }}
 {%- endmacro %}

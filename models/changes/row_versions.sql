@@ -2,6 +2,7 @@
     enabled=var('row_versions', false),
     materialized='row_fold',
     partition_by=['is_open'],
+    sorted_by='kafka_topic, table_uid, row_key',
     tblproperties={
         'write.merge.mode': 'merge-on-read',
         'write.parquet.row-group-size-bytes': '8388608',

@@ -337,8 +337,12 @@ def declare_topics(project: Path, topics: list[dict[str, Any]]) -> None:
     write_models(render_sources(topics), project / "models", check=False)
 
 
-def _read_row_versions(project: Path) -> None:
-    """Make the models of a scratch project views of `row_versions`."""
+def read_row_versions(project: Path) -> None:
+    """Make the models of a scratch project views of `row_versions`.
+
+    Args:
+        project: Folder of the scratch project.
+    """
     path = project / "dbt_project.yml"
     settings = yaml.safe_load(path.read_text())
     settings["vars"]["row_versions"] = True
@@ -378,7 +382,7 @@ def build_recording(  # noqa: PLR0913 # each is an option of its own
     lines = recording.lines()
     with scratch_project(project, target) as copy:
         if row_versions:
-            _read_row_versions(copy)
+            read_row_versions(copy)
         carrier = carrier or Files(copy / "messages")
         declare_topics(copy, carrier.declare(declared_by(recording, lines)))
 
@@ -543,7 +547,7 @@ def verify_together(  # noqa: PLR0913 # each is an option of its own
         tempfile.TemporaryDirectory(prefix="changefold-export-") as folder,
     ):
         if row_versions:
-            _read_row_versions(copy)
+            read_row_versions(copy)
         lines = {name: each.lines() for name, each in topics.items()}
         files = {name: Files(copy / "messages" / name) for name in topics}
         declared = [

@@ -168,6 +168,12 @@ class SparkSessionAdapter(SparkAdapter):
         return self._kept_properties(relation, is_view=is_view)
 
     @available
+    def view_statement(self, relation: BaseRelation) -> str:
+        """Return the statement of a view; an empty text if there is none of that name."""
+        loaded = self._loaded(relation, is_view=True)
+        return "" if loaded is None else str(loaded.query())
+
+    @available
     def literals(self, row: Any) -> list[str]:  # a row of a seed
         """Return the values of a seed's row as SQL literals."""
         return [literal(value) for value in row]
