@@ -86,7 +86,12 @@
                     coalesce(array_except(names_in_doubt, map_keys(moved_texts)), array())
                 ),
                 array()
-            ) as still_unknown
+            ) as still_unknown,
+            if(
+                cardinality(key_columns) > 0,
+                to_json(transform(key_columns, name -> try_element_at(moved_texts, name))),
+                {{ changefold.key_of_whole_row('moved_texts') }}
+            ) as moved_key
         from moved
 
     )
@@ -96,11 +101,7 @@
     select
         kafka_topic,
         to_table_uid as table_uid,
-        if(
-            cardinality(key_columns) > 0,
-            to_json(transform(key_columns, name -> try_element_at(moved_texts, name))),
-            {{ changefold.key_of_whole_row('moved_texts') }}
-        ) as row_key,
+        moved_key as row_key,
         if(cardinality(key_columns) > 0, 0, null) as row_copy,
         concat(moved_at, '~') as change_sequence,
         false as is_deleted,
@@ -112,7 +113,7 @@
         to_json(still_unknown) as unavailable_columns,
         true as is_news,
         struct(
-            'c' as op,
+            if(to_table_uid = table_uid and moved_key = row_key, 'u', 'c') as op,
             commit_ts,
             batch_id,
             if(ddls is null, image, to_json(moved_texts)) as image,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from changefold_tools.generate.escaping import jinja_text, sql_name
 from changefold_tools.generate.render import (
@@ -53,14 +53,6 @@ class TypedViews(TableModels):
             if any(change["kind"] != "retyped" for change in version["image_changes"])
         ]
 
-    @property
-    def _is_plain(self) -> bool:
-        """Whether every row image ever had the columns of the model."""
-        return not self._ddls and all(
-            len(lives) == 1 and len(lives[0].names) == 1 and lives[0].added_at is None
-            for lives in self.shape.columns.values()
-        )
-
     def _has_rows_before(self, life: Incarnation) -> bool:
         return True
 
@@ -76,7 +68,7 @@ class TypedViews(TableModels):
 
     def _images(self, prefix: str) -> str:
         """The relation of the versions, with the texts that columns held at the time."""
-        arguments = [f"columns={_jinja_list(list(self.shape.columns), 8)}"]
+        arguments = [_names("columns", list(self.shape.columns))]
         renames = self._renames()
         if renames:
             arguments.append(renames)
@@ -87,11 +79,11 @@ class TypedViews(TableModels):
             + "".join(f"        {argument},\n" for argument in arguments)
             + "    ) }}"
         )
-        if self._is_plain:
+        texts = {name: self._text_over_time(name) for name in self.shape.columns}
+        if all(text == "image." + sql_name(name) for name, text in texts.items()):
             return f"images as (\n\n    {call}\n\n),\n\n"
         columns = ",\n".join(
-            _indented(f"{self._text_over_time(name)} as {sql_name(name)}", 12)
-            for name in self.shape.columns
+            _indented(f"{text} as {sql_name(name)}", 12) for name, text in texts.items()
         )
         return (
             f"written as (\n\n    {call}\n\n),\n\n"
@@ -131,12 +123,24 @@ class TypedViews(TableModels):
     def _versions(self) -> str:
         """The last relation."""
         keyless = "" if self.shape.key_columns else ",\n        has_key=false"
+        columns = _names("columns", self._fallible)
         return (
             "versions as (\n\n"
             "    {{ changefold.typed_versions(\n"
             "        'typed',\n"
-            f"        columns={_jinja_list(self._fallible, 8)}{self._rounded}{keyless},\n"
+            f"        {columns}{self._rounded}{keyless},\n"
             "    ) }}\n\n"
             ")\n\n"
             "select * from versions\n"
         )
+
+
+def _names(argument: str, names: list[str]) -> str:
+    """An argument with names of columns: on one line, where that is short enough."""
+    line = f"{argument}=[{', '.join(map(jinja_text, names))}]"
+    is_short = len(line) < _WIDTH
+    return line if is_short else f"{argument}={_jinja_list(names, 8)}"
+
+
+_WIDTH: Final = 80
+"""Of an argument, behind its indentation."""
