@@ -1,7 +1,8 @@
 """What a build costs by the number of source tables, each command a process of its own.
 
 One topic with that many small tables: the first build, one with nothing new, one with a
-few new changes of a single table, and one of a single table's models.
+few new changes of a single table, one with some of each table, and one of a single table's
+models. With `--row-versions` the models are views of `row_versions`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,11 @@ from rich.table import Table
 
 from changefold_tools.generate.models import make_models
 from changefold_tools.session import stop_session
-from changefold_tools.verify.run import declare_topics, scratch_project
+from changefold_tools.verify.run import (
+    declare_topics,
+    read_row_versions,
+    scratch_project,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,9 +86,11 @@ def messages(tables: range, first: int, count: int) -> Iterator[dict[str, Any]]:
     }
 
 
-def measure(tables: int, rows: int) -> dict[str, float]:
+def measure(tables: int, rows: int, *, row_versions: bool) -> dict[str, float]:
     """Return the seconds of each command on a project of so many tables."""
     with scratch_project(PROJECT) as project:
+        if row_versions:
+            read_row_versions(project)
         topic = project / "messages"
         topic.mkdir()
         declare_topics(
@@ -104,8 +111,10 @@ def measure(tables: int, rows: int) -> dict[str, float]:
         seconds = {"make models": time.monotonic() - begin}
         seconds["first build"] = _dbt(project, "build")
         seconds["nothing new"] = _dbt(project, "build")
-        _land(topic / "2.ndjson", messages(range(1), rows, 100), offset)
+        offset = _land(topic / "2.ndjson", messages(range(1), rows, 100), offset)
         seconds["one table changed"] = _dbt(project, "build")
+        _land(topic / "3.ndjson", messages(range(tables), rows + 100, 20), offset)
+        seconds["all tables changed"] = _dbt(project, "build")
         seconds["--select of one"] = _dbt(
             project, "build", "--select", "scd2_bench__t1+1"
         )
@@ -144,8 +153,12 @@ def main() -> None:
     parser.add_argument(
         "--rows", type=int, default=10, help="of each table in the first build"
     )
+    parser.add_argument("--row-versions", action="store_true")
     options = parser.parse_args()
-    measured = {count: measure(count, options.rows) for count in options.tables}
+    measured = {
+        count: measure(count, options.rows, row_versions=options.row_versions)
+        for count in options.tables
+    }
     shown = Table(title="Seconds of a command, whole process, by the number of tables")
     shown.add_column("command")
     for count in measured:
