@@ -71,6 +71,24 @@ def test_a_profile_that_is_missing_is_named(
     assert "Could not find profile named 'nowhere'" in said(capsys, tmp_path, arguments)
 
 
+@pytest.mark.parametrize(
+    ("row_versions", "built", "expected"),
+    [("false", "view", "cdc_history"), ("true", "cdc_history", "view")],
+)
+def test_histories_that_are_built_otherwise_are_told(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    row_versions: str,
+    built: str,
+    expected: str,
+) -> None:
+    models = f"models: {{own: {{history: {{+materialized: {built}}}}}}}\n"
+    settings = OWN.replace("[]}", f"[], row_versions: {row_versions}}}")
+    (tmp_path / "dbt_project.yml").write_text(settings + models)
+    text = said(capsys, tmp_path, ["models"])
+    assert f"history:\n      +materialized: {expected}\n" in text
+
+
 def test_misspelt_topics_are_told_before_dbt_starts(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -185,8 +185,9 @@ def update_models(project: Path, schema: str, *, check: bool) -> Outcome:
     folder = models_folder(project)
     files = render_sources(declared_topics(project))
     shapes = source_shapes(spark_session(), schema)
-    row_versions = bool(project_vars(project).get("row_versions"))
-    files |= render_models(shapes, seed, folder, row_versions=row_versions)
+    files |= render_models(
+        shapes, seed, folder, row_versions=_reads_row_versions(project)
+    )
     # Without any table, the topics have not been read: that is no reason to remove.
     return write_models(files, folder, check=check, are_all=bool(shapes))
 
@@ -196,12 +197,20 @@ models:
   {name}:
     +file_format: "{{{{ target.file_format }}}}"
     history:
-      +materialized: cdc_history
-      +tblproperties: {{write.merge.mode: merge-on-read}}
+{history}
       +contract: {{enforced: true}}
     current:
       +materialized: view
       +contract: {{enforced: true}}"""
+
+
+_HISTORIES: Final = {
+    False: """\
+      +materialized: cdc_history
+      +tblproperties: {write.merge.mode: merge-on-read}""",
+    True: "      +materialized: view",
+}
+"""By whether they read `row_versions`, how histories are built."""
 
 
 def check_settings(project: Path) -> None:
@@ -214,11 +223,20 @@ def check_settings(project: Path) -> None:
         ValueError: If it does not, with what to write.
     """
     settings = project_settings(project)
-    if "cdc_history" not in json.dumps(settings.get("models")):
-        raise ValueError(
-            "dbt_project.yml does not say how the histories are built. Expected:\n"
-            + _SETTINGS.format(name=settings["name"])
+    row_versions = _reads_row_versions(project)
+    if ("cdc_history" in json.dumps(settings.get("models"))) == row_versions:
+        expected = _SETTINGS.format(
+            name=settings["name"], history=_HISTORIES[row_versions]
         )
+        raise ValueError(
+            "dbt_project.yml does not say how the histories are built"
+            f"{', where the var `row_versions` is true' if row_versions else ''}."
+            f" Expected:\n{expected}"
+        )
+
+
+def _reads_row_versions(project: Path) -> bool:
+    return bool(project_vars(project).get("row_versions"))
 
 
 def make_models(project: Path, *, check: bool) -> Outcome:
