@@ -300,16 +300,11 @@
 
 {# A column's text under the name that it had when the row was written. #}
 {% macro _name_when_written(column, renames) -%}
-    {%- if column not in renames -%}
-        {{ return('image.' ~ changefold.quoted(column)) }}
-    {%- endif -%}
-    {%- set arms = [] -%}
-    {%- for since, name in renames[column] | reverse if since -%}
-        {%- do arms.append(
-            "when change_sequence > '" ~ since ~ "' then image." ~ changefold.quoted(name)
-        ) -%}
+    {%- set steps = [] -%}
+    {%- for since, name in renames.get(column) or [('', column)] -%}
+        {%- do steps.append((since, 'image.' ~ changefold.quoted(name))) -%}
     {%- endfor -%}
-    case {{ arms | join(' ') }} else image.{{ changefold.quoted(renames[column][0][1]) }} end
+    {{ return(changefold.by_moment('change_sequence', steps)) }}
 {%- endmacro %}
 
 

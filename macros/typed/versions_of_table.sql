@@ -139,18 +139,19 @@
 {%- endmacro %}
 
 
+{# The names of a column at the source over time, pairs of a change sequence and a name. #}
+{% macro _names_of_column(column, renames) -%}
+    {{ return(renames.get(column) or [('', column)]) }}
+{%- endmacro %}
+
+
 {# A column's text under the name that it had when the row was written. #}
 {% macro _text_when_written(column, renames) -%}
-    {%- if column not in renames -%}
-        {{ return('texts.' ~ changefold.quoted(column)) }}
-    {%- endif -%}
-    {%- set arms = [] -%}
-    {%- for since, name in renames[column] | reverse if since -%}
-        {%- do arms.append(
-            "when written_sequence > '" ~ since ~ "' then texts." ~ changefold.quoted(name)
-        ) -%}
+    {%- set steps = [] -%}
+    {%- for since, name in changefold._names_of_column(column, renames) -%}
+        {%- do steps.append((since, 'texts.' ~ changefold.quoted(name))) -%}
     {%- endfor -%}
-    case {{ arms | join(' ') }} else texts.{{ changefold.quoted(renames[column][0][1]) }} end
+    {{ return(changefold.by_moment('written_sequence', steps)) }}
 {%- endmacro %}
 
 
@@ -161,19 +162,38 @@
     {%- endif -%}
     {%- set entries = [] -%}
     {%- for column in columns -%}
-        {%- set arms = [] -%}
-        {%- for since, name in renames.get(column, [('', column)]) | reverse -%}
-            {%- set sent = sql_text(source_names.get(name, name)) -%}
-            {%- do arms.append(
-                ("when written_sequence > '" ~ since ~ "' then " if since else 'else ') ~ sent
-            ) -%}
+        {%- set steps = [] -%}
+        {%- for since, name in changefold._names_of_column(column, renames) -%}
+            {%- do steps.append((since, sql_text(source_names.get(name, name)))) -%}
         {%- endfor -%}
-        {%- set sent = 'case ' ~ arms | join(' ') ~ ' end' if arms | length > 1 else arms[0] | replace('else ', '') -%}
         {%- do entries.append(
-            'if(array_contains(' ~ names ~ ', ' ~ sent ~ '), ' ~ sql_text(column) ~ ', null)'
+            'if(array_contains(' ~ names ~ ', ' ~ changefold.by_moment('written_sequence', steps)
+            ~ '), ' ~ sql_text(column) ~ ', null)'
         ) -%}
     {%- endfor -%}
     nullif(array_compact(array({{ entries | join(', ') }})), array())
+{%- endmacro %}
+
+
+{#
+    What holds at a change sequence, of expressions that follow each other.
+
+    Arguments:
+        sequence: name of a column, a change sequence.
+        steps: pairs of a change sequence since when, and an expression; the first one holds
+            from the beginning.
+
+    Returns:
+        An expression.
+#}
+{% macro by_moment(sequence, steps) -%}
+    {%- set arms = [] -%}
+    {%- for since, expression in steps[1:] | reverse -%}
+        {%- do arms.append('when ' ~ sequence ~ " > '" ~ since ~ "' then " ~ expression) -%}
+    {%- endfor -%}
+    {{ return(
+        'case ' ~ arms | join(' ') ~ ' else ' ~ steps[0][1] ~ ' end' if arms else steps[0][1]
+    ) }}
 {%- endmacro %}
 
 

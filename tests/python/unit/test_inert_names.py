@@ -121,7 +121,8 @@ def _shape(text: str) -> TableShape:
 
 
 def _rendered(template: str, **context: Any) -> str:
-    environment = jinja2.Environment()  # noqa: S701  # dbt escapes nothing either
+    # dbt escapes nothing either, and has `do`.
+    environment = jinja2.Environment(extensions=["jinja2.ext.do"])  # noqa: S701
     return environment.from_string(template).render(context)
 
 
@@ -235,3 +236,17 @@ def test_dbt_reads_every_text_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
         assert model["config"]["meta"]["needs_snapshot"].popitem()[1] == text
         for shown_text in (model["description"], model["columns"][name]["description"]):
             assert text.replace("<", "&lt;").replace("[", "&#91;") in shown_text
+
+
+def test_what_held_before_a_ddl_and_behind_it_stays_as_it_is() -> None:
+    macros = (PROJECT / "macros/typed/versions_of_table.sql").read_text()
+    (macro,) = re.findall(r"{% macro by_moment.*?endmacro %}", macros, re.S)
+
+    def by_moment(*steps: tuple[str, str]) -> str:
+        call = macro + "{{ by_moment('at', steps) }}"
+        return _rendered(call, steps=steps, **{"return": str})
+
+    assert by_moment(("", "'a else b'")) == "'a else b'"
+    assert by_moment(("", "'a'"), ("2", "'b'"), ("5", "'c'")) == (
+        "case when at > '5' then 'c' when at > '2' then 'b' else 'a' end"
+    )

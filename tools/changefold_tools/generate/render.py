@@ -564,11 +564,15 @@ class TableModels:
             "),\n\n"
         )
 
-    def _typed(self) -> str:
-        columns = ",\n".join(
+    def _values(self) -> str:
+        """The typed values of all columns, for a struct."""
+        return ",\n".join(
             _indented(f"{self._value(name)} as {sql_name(name)}", 12)
             for name in self.shape.columns
         )
+
+    def _typed(self) -> str:
+        columns = self._values()
         count = (
             f"{{{{ changefold.shape_count('held_at', {_moments(self.shape.reshaped_at, 12)}) }}}}"
             if self.shape.reshaped_at

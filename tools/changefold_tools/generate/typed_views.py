@@ -101,10 +101,6 @@ class TypedViews(TableModels):
 
     def _typed(self) -> str:
         """The relation with the typed values."""
-        columns = ",\n".join(
-            _indented(f"{self._value(name)} as {sql_name(name)}", 12)
-            for name in self.shape.columns
-        )
         unknown = self._unknown()
         known = "        {{ changefold.unknown_columns() }} as unknown_columns,\n"
         return (
@@ -114,7 +110,7 @@ class TypedViews(TableModels):
             "        *,\n"
             f"{'' if unknown else known}"
             "        struct(\n"
-            f"{columns}\n"
+            f"{self._values()}\n"
             "        ) as record\n"
             f"    from {'marked' if unknown else 'images'}\n\n"
             "),\n\n"
