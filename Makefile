@@ -118,11 +118,10 @@ bench-parse: setup ## Rate of the parsing functions against native from_json; ON
 bench-memory: setup ## Driver memory of a load against one of ten times the size; MESSAGES=n
 	$(BIN)/python benchmarks/memory.py $(if $(MESSAGES),--messages $(MESSAGES))
 
-# make bench-tables [TABLES="6 50 500"] [ROWS=n] [ROW_VERSIONS=1]
+# make bench-tables [TABLES="6 50 500"] [ROWS=n]
 bench-tables: setup ## Seconds of builds by the number of source tables
 	$(BIN)/python benchmarks/table_counts.py --tables $(or $(TABLES),6 50 500) \
-		--rows $(or $(ROWS),10) \
-		$(if $(ROW_VERSIONS),--row-versions)
+		--rows $(or $(ROWS),10)
 
 # make profile [MESSAGES=n] [SVG=file]
 profile: setup ## Where the time of a build goes, by node and by what Spark's tasks did

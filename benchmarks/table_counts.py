@@ -2,7 +2,7 @@
 
 One topic with that many small tables: the first build, one with nothing new, one with a
 few new changes of a single table, one with some of each table, and one of a single table's
-models. With `--row-versions` the models are views of `row_versions`.
+models.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from changefold_tools.generate.models import make_models
 from changefold_tools.session import stop_session
 from changefold_tools.verify.run import (
     declare_topics,
-    read_row_versions,
     scratch_project,
 )
 
@@ -86,11 +85,9 @@ def messages(tables: range, first: int, count: int) -> Iterator[dict[str, Any]]:
     }
 
 
-def measure(tables: int, rows: int, *, row_versions: bool) -> dict[str, float]:
+def measure(tables: int, rows: int) -> dict[str, float]:
     """Return the seconds of each command on a project of so many tables."""
     with scratch_project(PROJECT) as project:
-        if row_versions:
-            read_row_versions(project)
         topic = project / "messages"
         topic.mkdir()
         declare_topics(
@@ -153,12 +150,8 @@ def main() -> None:
     parser.add_argument(
         "--rows", type=int, default=10, help="of each table in the first build"
     )
-    parser.add_argument("--row-versions", action="store_true")
     options = parser.parse_args()
-    measured = {
-        count: measure(count, options.rows, row_versions=options.row_versions)
-        for count in options.tables
-    }
+    measured = {count: measure(count, options.rows) for count in options.tables}
     shown = Table(title="Seconds of a command, whole process, by the number of tables")
     shown.add_column("command")
     for count in measured:

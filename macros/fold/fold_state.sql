@@ -50,7 +50,7 @@
         'news': news,
         'changed': news | selectattr('changed_since') | list,
         'lacks_values': news | selectattr('lacks_values') | list | length > 0
-            if state.goes_on else changefold.some_values_lack(),
+            if state.goes_on else changefold._some_table('lacks_values', note),
         'lacks_keys': news | selectattr('lacks_key') | list | length > 0
             if state.goes_on else changefold._some_table('cardinality(key_columns) = 0', note),
         'changes_columns': news | selectattr('changes_columns') | list | length > 0

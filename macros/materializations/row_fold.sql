@@ -46,6 +46,28 @@
 
 
 {#
+    How the rows of the table are brought to its files, unless the model says it.
+
+    A rebuild writes them where they are: by `is_current`, Iceberg's way for partitions,
+    they would all go to two tasks. A merge brings together what belongs to one file.
+
+    Returns:
+        A mapping of table properties.
+#}
+{% macro _write_distribution() %}
+    {%- set properties = {
+        'write.distribution-mode': 'none',
+        'write.merge.distribution-mode': 'hash',
+        'write.spark.fanout.enabled': 'true',
+    } -%}
+    {%- for name in config.get('tblproperties') or {} -%}
+        {%- do properties.pop(name, none) -%}
+    {%- endfor -%}
+    {{ return(properties) }}
+{% endmacro %}
+
+
+{#
     The statement that brings new, ended and voided versions into `row_versions`.
 
     Arguments:

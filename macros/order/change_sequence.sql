@@ -166,12 +166,6 @@
 {%- endmacro %}
 
 
-{# Whether a sequence that is known while a model compiles is a commit timestamp. #}
-{% macro has_commit_ts(change_sequence) -%}
-    {{ return(':' not in change_sequence and '@' not in change_sequence) }}
-{%- endmacro %}
-
-
 {#
     A sequence behind all changes at the position of a change, with its time.
 
@@ -226,23 +220,3 @@
 {% macro lacks_position(change_sequence) -%}
     split_part({{ change_sequence }}, '/', 2) like 't%'
 {%- endmacro %}
-
-
-{#
-    The last text that sorts at the position of a change sequence which is known while a
-    model compiles; of TiCDC and Canal, the sequence itself.
-#}
-{% macro end_of_position(change_sequence) -%}
-    {%- if '@' not in change_sequence -%}
-        {{ return(change_sequence) }}
-    {%- endif -%}
-    {{ return(change_sequence.split('/')[:2] | join('/') ~ '~') }}
-{%- endmacro %}
-
-
-{# The change sequences that stand in the code of a generated model: those of its DDLs. #}
-{% macro sequences_in(raw_code) %}
-    {{ return(modules.re.findall(
-        "'([0-9]{20}(?::[0-9]+)?~*|[0-9a-fmt.:/~]{20,}@[0-9]{13}~*)'", raw_code
-    )) }}
-{% endmacro %}

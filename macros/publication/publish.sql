@@ -81,7 +81,7 @@
         {%- set node = graph.nodes.get(unique_id) -%}
         {%- set answer = namespace(is_yes=false) -%}
         {%- if node and node.resource_type in ['model', 'snapshot'] -%}
-            {%- set answer.is_yes = node.config.materialized in ['cdc_history', 'row_fold'] -%}
+            {%- set answer.is_yes = node.config.materialized == 'row_fold' -%}
             {%- for parent in node.depends_on.nodes if not answer.is_yes -%}
                 {%- set answer.is_yes = changefold._reads_history(parent, known) -%}
             {%- endfor -%}

@@ -3,8 +3,8 @@
     the cut by some days. No table that analysts read changes.
 
     What goes: the messages of raw tables that this project fills, quarantined messages, and
-    what the change log has of duplicates and control messages. Not the changes: a DDL has
-    a history built from them again. Of a partition the last message stays, and all behind a
+    what the change log has of duplicates and control messages. Not the changes: a late one
+    has rows folded from them again. Of a partition the last message stays, and all behind a
     hole in its offsets.
 
     First it writes down what goes, then it deletes; where it is killed in between, the

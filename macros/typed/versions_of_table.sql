@@ -37,7 +37,7 @@
         from {{ ref('changefold', 'row_versions') }}
         where
             kafka_topic = {{ sql_text(config.get('topic')) }}
-            and ({{ changefold._is_of_lives(config.get('lives')) }})
+            and ({{ changefold._is_of_lives(config.get('lives') or []) }})
             and (is_open or from_sequence < to_sequence)
 
     ),
@@ -135,7 +135,26 @@
             ~ " and key_since = '" ~ (life.key_since or '') ~ "'"
         ) -%}
     {%- endfor -%}
-    {{ return(conditions | join(' or ')) }}
+    {%- if execute and not lives -%}
+        {{ exceptions.raise_compiler_error(
+            "`versions_of_table`: expected the config `lives` of the model to tell whose versions it shows, got none"
+        ) }}
+    {%- endif -%}
+    {{ return(conditions | join(' or ') or 'false') }}
+{%- endmacro %}
+
+
+{# A struct of a row's texts. A cast gives columns other names: it goes by their place. #}
+{% macro _texts_in(row, columns, source_names) -%}
+    {%- set sent = [] -%}
+    {%- for column in columns -%}
+        {%- do sent.append(source_names.get(column, column)) -%}
+    {%- endfor -%}
+    {%- set texts = 'from_json(' ~ row ~ ', ' ~ sql_text(changefold.json_schema(sent)) ~ ')' -%}
+    {%- if sent == columns | list -%}
+        {{ return(texts) }}
+    {%- endif -%}
+    {{ return('cast(' ~ texts ~ ' as struct<' ~ changefold.json_schema(columns) ~ '>)') }}
 {%- endmacro %}
 
 

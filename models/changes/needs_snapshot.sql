@@ -45,10 +45,16 @@ table_schemas as (
 
 ),
 
--- What a DDL did to rows, the generated models note where its text does not tell it.
-noted as (
+-- With the columns that the table had before.
+followed as (
 
-    {{ ddls_of_models() }}
+    select
+        *,
+        lag(columns.name) over (
+            partition by kafka_topic, table_uid
+            order by schema_version
+        ) as columns_before
+    from table_schemas
 
 ),
 
@@ -84,6 +90,68 @@ unknown_values as (
         ) as reason
     from table_schemas
     where size(unknown_columns) > 0
+
+),
+
+-- Rows told of another key, and the rows before it lack columns of it.
+unknown_keys as (
+
+    select
+        kafka_topic,
+        source_database,
+        source_table,
+        table_uid,
+        valid_from_sequence as since_sequence,
+        ddl_sql,
+        concat(
+            'Rows have the key ',
+            array_join(key_columns, ', '),
+            ', and no message tells which value of it those before have'
+        ) as reason
+    from followed
+    where
+        key_changed
+        and not is_dropped
+        and ddl_sql is null
+        and size(array_except(key_columns, columns_before)) > 0
+        and coalesce(size(unknown_columns), 0) <= 0
+
+),
+
+exchanges as (
+
+    select
+        kafka_topic,
+        source_database,
+        source_table,
+        table_uid,
+        valid_from_sequence as since_sequence,
+        ddl_sql,
+        explode(partition_changes.counterpart_uid) as counterpart_uid
+    from table_schemas
+
+),
+
+-- The rows of the other table are in no message, if it was made in the same commit.
+unknown_exchanges as (
+
+    select
+        exchanges.kafka_topic,
+        exchanges.source_database,
+        exchanges.source_table,
+        exchanges.table_uid,
+        exchanges.since_sequence,
+        exchanges.ddl_sql,
+        'Which rows came is not known, as the other table was not there before it'
+            as reason
+    from exchanges
+    left anti join table_schemas as counterparts
+        on
+            exchanges.kafka_topic = counterparts.kafka_topic
+            and exchanges.counterpart_uid = counterparts.table_uid
+            and exchanges.since_sequence
+            > coalesce(counterparts.valid_from_sequence, '')
+    where exchanges.counterpart_uid is not null
 
 ),
 
@@ -292,6 +360,10 @@ doubtful as (
     union all
     select * from unknown_values
     union all
+    select * from unknown_keys
+    union all
+    select * from unknown_exchanges
+    union all
     select * from partial_rows
     union all
     select
@@ -320,27 +392,6 @@ doubtful as (
             ' has taken its place and the table itself is dropped'
         ) as reason
     from rolled_back
-    union all
-    select
-        table_schemas.kafka_topic,
-        table_schemas.source_database,
-        table_schemas.source_table,
-        table_schemas.table_uid,
-        table_schemas.valid_from_sequence as since_sequence,
-        table_schemas.ddl_sql,
-        noted.reason
-    from table_schemas
-    inner join noted
-        on
-            table_schemas.kafka_topic = noted.kafka_topic
-            and table_schemas.valid_from_sequence = noted.ddl_sequence
-    where
-        (
-            cardinality(table_schemas.partition_changes) > 0
-            or table_schemas.key_changed
-            or size(table_schemas.key_columns) = 0
-        )
-        and noted.reason <> ''
 
 ),
 

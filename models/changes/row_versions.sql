@@ -1,5 +1,4 @@
 {{ config(
-    enabled=var('row_versions', false),
     materialized='row_fold',
     partition_by=['is_open'],
     sorted_by='kafka_topic, table_uid, row_key',

@@ -1,5 +1,3 @@
-{{ config(enabled=var('row_versions', false)) }}
-
 with
 
 folded_tables as (

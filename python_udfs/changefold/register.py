@@ -14,8 +14,6 @@ import pyarrow as pa  # noqa: TC002  # Spark reads the hints at run time
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from changefold.mysql.wire_forms import WireForm
-
 
 def _parse_ticdc_canal_json(value: pa.Array) -> pa.Array:
     from changefold.protocols.canal_json import parse_batch
@@ -71,14 +69,6 @@ def _fold_table_schemas(
     return fold_table_schemas(ddl_events, described, seen)
 
 
-def _convert_mysql_value(
-    value: str | None, from_type: str, to_type: str, wire_form: WireForm
-) -> str | None:
-    from changefold.mysql.wire_forms import convert_as_sent
-
-    return convert_as_sent(value, from_type, to_type, wire_form)
-
-
 def _row_after_ddls(
     texts: dict[str, str | None] | None, changes: str | None
 ) -> dict[str, str | None] | None:
@@ -119,7 +109,6 @@ def register(spark: SparkSession) -> None:
         "check_connect_types": udf(_check_connect_types, "string", useArrow=False),
         "parse_mysql_ddl": udf(_parse_mysql_ddl, "string", useArrow=False),
         "fold_table_schemas": udf(_fold_table_schemas, "string", useArrow=False),
-        "convert_mysql_value": udf(_convert_mysql_value, "string", useArrow=False),
         "row_after_ddls": udf(_row_after_ddls, "map<string, string>", useArrow=False),
     }
     for name, function in functions.items():

@@ -52,11 +52,6 @@ def main(arguments: list[str] | None = None) -> int:
     )
     verify.add_argument("--export", type=Path, help="folder to keep the tables in")
     verify.add_argument("--target", default="local", help="of the profile")
-    verify.add_argument(
-        "--row-versions",
-        action="store_true",
-        help="models read row_versions instead of folding their own history",
-    )
     filter_ = commands.add_parser(
         "filter", help="show what the filter of a TiCDC changefeed lets through"
     )
@@ -229,7 +224,6 @@ def _verify(options: argparse.Namespace, project: Path, console: Console) -> int
             runs=options.runs or len(recording.lines()),
             export=options.export,
             target=options.target,
-            row_versions=options.row_versions,
             console=console,
         )
         return 0 if is_equal else 1
@@ -239,7 +233,6 @@ def _verify(options: argparse.Namespace, project: Path, console: Console) -> int
         runs=options.runs,
         export=options.export,
         target=options.target,
-        row_versions=options.row_versions,
         console=console,
     )
     for name, is_equal in outcomes.items():

@@ -4,41 +4,17 @@
     topic='ticdc_shop',
     source_database='shop',
     source_table='addresses',
-    key_columns=[
-        'id',
+    lives=[
+        {'table_uid': 'shop.addresses@00470617750241542144'},
     ],
-    partition_by=['is_current'],
 ) }}
 
 with
 
-changes as (
-
-    select * from {{ ref('changefold', 'changes') }}
-    where
-        {{ changefold.is_of_table() }}
-        and {{ changefold.is_unapplied() }}
-
-),
-
 images as (
 
-    {{ changefold.row_images(
-        'changes',
-        columns=[
-            'id',
-            'cust',
-            'label',
-            'line',
-            'zip',
-            'geo',
-            'upd',
-        ],
-        key_columns=[
-            'id',
-        ],
-        ended_at=changefold.ended_at(),
-        snapshots=changefold.snapshots_of_table(),
+    {{ changefold.versions_of_table(
+        columns=['id', 'cust', 'label', 'line', 'zip', 'geo', 'upd'],
     ) }}
 
 ),
@@ -56,46 +32,16 @@ typed as (
             {{ changefold.mysql_text('image.`zip`') }} as `zip`,
             {{ changefold.mysql_number('image.`geo`', 'double') }} as `geo`,
             {{ changefold.mysql_timestamp('image.`upd`', 'ticdc_shop') }} as `upd`
-        ) as record,
-        md5(to_json(struct(
-            0 as shape,
-            image
-        ))) as row_hash
+        ) as record
     from images
-
-),
-
-checked as (
-
-    select
-        *,
-        {{ changefold.conversion_failures('image', 'record', [
-            'id',
-            'cust',
-            'geo',
-            'upd',
-        ]) }}
-            as conversion_failures
-    from typed
 
 ),
 
 versions as (
 
-    {{ changefold.history_versions(
-        'checked',
-        columns=[
-            'id',
-            'cust',
-            'label',
-            'line',
-            'zip',
-            'geo',
-            'upd',
-        ],
-        key_columns=[
-            'id',
-        ],
+    {{ changefold.typed_versions(
+        'typed',
+        columns=['id', 'cust', 'geo', 'upd'],
     ) }}
 
 )

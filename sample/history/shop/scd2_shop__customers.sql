@@ -4,27 +4,16 @@
     topic='ticdc_shop',
     source_database='shop',
     source_table='customers',
-    key_columns=[
-        'id',
+    lives=[
+        {'table_uid': 'shop.customers@00470617750237872128'},
     ],
-    partition_by=['is_current'],
 ) }}
 
 with
 
-changes as (
-
-    select * from {{ ref('changefold', 'changes') }}
-    where
-        {{ changefold.is_of_table() }}
-        and {{ changefold.is_unapplied() }}
-
-),
-
 written as (
 
-    {{ changefold.row_images(
-        'changes',
+    {{ changefold.versions_of_table(
         columns=[
             'id',
             'name',
@@ -37,14 +26,9 @@ written as (
             'active',
             'loyalty',
         ],
-        key_columns=[
-            'id',
-        ],
-        rewritten_at=[
+        ddls=[
             '00470617751011459074',
         ],
-        ended_at=changefold.ended_at(),
-        snapshots=changefold.snapshots_of_table(),
     ) }}
 
 ),
@@ -94,54 +78,24 @@ typed as (
             {{ changefold.mysql_bytes('image.`avatar`') }} as `avatar`,
             {{ changefold.mysql_number('image.`active`', 'int') }} as `active`,
             {{ changefold.mysql_number('image.`loyalty`', 'int') }} as `loyalty`
-        ) as record,
-        md5(to_json(struct(
-            {{ changefold.shape_count('held_at', [
-                '00470617751011459074',
-            ]) }} as shape,
-            image
-        ))) as row_hash
+        ) as record
     from images
-
-),
-
-checked as (
-
-    select
-        *,
-        {{ changefold.conversion_failures('image', 'record', [
-            'id',
-            'created_at',
-            'balance',
-            'avatar',
-            'active',
-            'loyalty',
-            'tier',
-            'prefs',
-        ]) }}
-            as conversion_failures
-    from typed
 
 ),
 
 versions as (
 
-    {{ changefold.history_versions(
-        'checked',
+    {{ changefold.typed_versions(
+        'typed',
         columns=[
             'id',
-            'name',
-            'email',
-            'tier',
-            'prefs',
             'created_at',
             'balance',
             'avatar',
             'active',
             'loyalty',
-        ],
-        key_columns=[
-            'id',
+            'tier',
+            'prefs',
         ],
     ) }}
 

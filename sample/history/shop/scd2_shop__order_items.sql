@@ -4,41 +4,17 @@
     topic='ticdc_shop',
     source_database='shop',
     source_table='order_items',
-    key_columns=[
-        'ord',
-        'line_no',
+    lives=[
+        {'table_uid': 'shop.order_items@00470617750252027906'},
     ],
-    partition_by=['is_current'],
 ) }}
 
 with
 
-changes as (
-
-    select * from {{ ref('changefold', 'changes') }}
-    where
-        {{ changefold.is_of_table() }}
-        and {{ changefold.is_unapplied() }}
-
-),
-
 images as (
 
-    {{ changefold.row_images(
-        'changes',
-        columns=[
-            'ord',
-            'line_no',
-            'product',
-            'qty',
-            'price',
-        ],
-        key_columns=[
-            'ord',
-            'line_no',
-        ],
-        ended_at=changefold.ended_at(),
-        snapshots=changefold.snapshots_of_table(),
+    {{ changefold.versions_of_table(
+        columns=['ord', 'line_no', 'product', 'qty', 'price'],
     ) }}
 
 ),
@@ -54,46 +30,16 @@ typed as (
             {{ changefold.mysql_number('image.`product`', 'int') }} as `product`,
             {{ changefold.mysql_number('image.`qty`', 'bigint') }} as `qty`,
             {{ changefold.mysql_number('image.`price`', 'decimal(12, 2)') }} as `price`
-        ) as record,
-        md5(to_json(struct(
-            0 as shape,
-            image
-        ))) as row_hash
+        ) as record
     from images
-
-),
-
-checked as (
-
-    select
-        *,
-        {{ changefold.conversion_failures('image', 'record', [
-            'ord',
-            'line_no',
-            'product',
-            'qty',
-            'price',
-        ]) }}
-            as conversion_failures
-    from typed
 
 ),
 
 versions as (
 
-    {{ changefold.history_versions(
-        'checked',
-        columns=[
-            'ord',
-            'line_no',
-            'product',
-            'qty',
-            'price',
-        ],
-        key_columns=[
-            'ord',
-            'line_no',
-        ],
+    {{ changefold.typed_versions(
+        'typed',
+        columns=['ord', 'line_no', 'product', 'qty', 'price'],
     ) }}
 
 )

@@ -4,67 +4,24 @@
     topic='ticdc_shop',
     source_database='shop',
     source_table='orders',
-    key_columns=[
-        'id',
+    lives=[
+        {'table_uid': 'shop.orders@00470617750248095746'},
     ],
-    partition_by=['is_current'],
 ) }}
 
 with
 
-changes as (
+images as (
 
-    select * from {{ ref('changefold', 'changes') }}
-    where
-        {{ changefold.is_of_table() }}
-        and {{ changefold.is_unapplied() }}
-
-),
-
-written as (
-
-    {{ changefold.row_images(
-        'changes',
-        columns=[
-            'id',
-            'cust',
-            'status',
-            'total',
-            'remark',
-            'placed',
-            'ship_by',
-        ],
-        key_columns=[
-            'id',
-        ],
+    {{ changefold.versions_of_table(
+        columns=['id', 'cust', 'status', 'total', 'remark', 'placed', 'ship_by'],
         renames={
             'remark': [('', 'note'), ('00470617752138940416', 'remark')],
         },
-        rewritten_at=[
+        ddls=[
             '00470617752138940416',
         ],
-        ended_at=changefold.ended_at(),
-        snapshots=changefold.snapshots_of_table(),
     ) }}
-
-),
-
--- What each column held at the time, by the DDLs between the writing of the
--- row and that time.
-images as (
-
-    select
-        * except (image),
-        struct(
-            image.`id` as `id`,
-            image.`cust` as `cust`,
-            image.`status` as `status`,
-            image.`total` as `total`,
-            image.`remark` as `remark`,
-            image.`placed` as `placed`,
-            image.`ship_by` as `ship_by`
-        ) as image
-    from written
 
 ),
 
@@ -81,49 +38,16 @@ typed as (
             {{ changefold.mysql_text('image.`remark`') }} as `remark`,
             {{ changefold.mysql_timestamp('image.`placed`', 'ticdc_shop') }} as `placed`,
             {{ changefold.mysql_date('image.`ship_by`') }} as `ship_by`
-        ) as record,
-        md5(to_json(struct(
-            {{ changefold.shape_count('held_at', [
-                '00470617752138940416',
-            ]) }} as shape,
-            image
-        ))) as row_hash
+        ) as record
     from images
-
-),
-
-checked as (
-
-    select
-        *,
-        {{ changefold.conversion_failures('image', 'record', [
-            'id',
-            'cust',
-            'total',
-            'placed',
-            'ship_by',
-        ]) }}
-            as conversion_failures
-    from typed
 
 ),
 
 versions as (
 
-    {{ changefold.history_versions(
-        'checked',
-        columns=[
-            'id',
-            'cust',
-            'status',
-            'total',
-            'remark',
-            'placed',
-            'ship_by',
-        ],
-        key_columns=[
-            'id',
-        ],
+    {{ changefold.typed_versions(
+        'typed',
+        columns=['id', 'cust', 'total', 'placed', 'ship_by'],
     ) }}
 
 )

@@ -4,41 +4,17 @@
     topic='ticdc_shop',
     source_database='shop',
     source_table='payments',
-    key_columns=[
-        'pay_ref',
+    lives=[
+        {'table_uid': 'shop.payments@00470617750257008642'},
     ],
-    partition_by=['is_current'],
 ) }}
 
 with
 
-changes as (
-
-    select * from {{ ref('changefold', 'changes') }}
-    where
-        {{ changefold.is_of_table() }}
-        and {{ changefold.is_unapplied() }}
-
-),
-
 images as (
 
-    {{ changefold.row_images(
-        'changes',
-        columns=[
-            'pay_ref',
-            'ord',
-            'amount',
-            'method',
-            'at',
-            'yr',
-            'raw',
-        ],
-        key_columns=[
-            'pay_ref',
-        ],
-        ended_at=changefold.ended_at(),
-        snapshots=changefold.snapshots_of_table(),
+    {{ changefold.versions_of_table(
+        columns=['pay_ref', 'ord', 'amount', 'method', 'at', 'yr', 'raw'],
     ) }}
 
 ),
@@ -56,46 +32,16 @@ typed as (
             {{ changefold.mysql_time('image.`at`', 3) }} as `at`,
             {{ changefold.mysql_number('image.`yr`', 'int') }} as `yr`,
             {{ changefold.mysql_bytes('image.`raw`') }} as `raw`
-        ) as record,
-        md5(to_json(struct(
-            0 as shape,
-            image
-        ))) as row_hash
+        ) as record
     from images
-
-),
-
-checked as (
-
-    select
-        *,
-        {{ changefold.conversion_failures('image', 'record', [
-            'ord',
-            'amount',
-            'yr',
-            'raw',
-        ]) }}
-            as conversion_failures
-    from typed
 
 ),
 
 versions as (
 
-    {{ changefold.history_versions(
-        'checked',
-        columns=[
-            'pay_ref',
-            'ord',
-            'amount',
-            'method',
-            'at',
-            'yr',
-            'raw',
-        ],
-        key_columns=[
-            'pay_ref',
-        ],
+    {{ changefold.typed_versions(
+        'typed',
+        columns=['ord', 'amount', 'yr', 'raw'],
     ) }}
 
 )

@@ -1,26 +1,26 @@
 {{ config(severity='warn') }}
 
 {#
-    The generated models of tables that are there, as this run has them, a row each; one
-    without a name keeps the list from being empty.
+    The generated models, a row for each life of a table that they show; one without a name
+    keeps the list from being empty.
 #}
 {%- set rows = ["('', '', '', '', array(''))"] -%}
 {%- for node in (graph.nodes.values() if execute else [])
     if node.resource_type == 'model'
-    and node.name.startswith('scd2_')
-    and node.config.get('source_table')
-    and not (node.config.get('names_over_time') or [{}])[-1].get('until') -%}
+    and node.config.get('lives') -%}
     {%- set names = [] -%}
     {%- for name in node.columns -%}
         {%- do names.append(sql_text(node.config.get('source_names', {}).get(name, name))) -%}
     {%- endfor -%}
-    {%- do rows.append(
-        '(' ~ sql_text(node.config.get('topic'))
-        ~ ', ' ~ sql_text(node.config.get('source_database'))
-        ~ ', ' ~ sql_text(node.config.get('source_table'))
-        ~ ', ' ~ sql_text(node.name)
-        ~ ', cast(array(' ~ names | join(', ') ~ ') as array<string>))'
-    ) -%}
+    {%- for life in node.config.get('lives') -%}
+        {%- do rows.append(
+            '(' ~ sql_text(node.config.get('topic'))
+            ~ ', ' ~ sql_text(life.table_uid)
+            ~ ', ' ~ sql_text(life.key_since or '')
+            ~ ', ' ~ sql_text(node.name)
+            ~ ', cast(array(' ~ names | join(', ') ~ ') as array<string>))'
+        ) -%}
+    {%- endfor -%}
 {%- endfor %}
 
 with
@@ -35,15 +35,15 @@ models as (
 
     select
         kafka_topic,
-        source_database,
-        source_table,
+        table_uid,
+        key_since,
         model_name,
         model_columns
     from
         values
         {{ rows | join(',\n        ') }}
             as model_list (
-                kafka_topic, source_database, source_table, model_name, model_columns
+                kafka_topic, table_uid, key_since, model_name, model_columns
             )
 
 ),
@@ -52,14 +52,21 @@ models as (
 live_tables as (
 
     select
-        kafka_topic,
-        source_database,
-        source_table,
-        columns
+        table_schemas.kafka_topic,
+        table_schemas.table_uid,
+        table_schemas.source_database,
+        table_schemas.source_table,
+        table_schemas.columns,
+        folded_tables.key_since
     from table_schemas
+    inner join {{ ref('folded_tables') }} as folded_tables
+        on
+            table_schemas.kafka_topic = folded_tables.kafka_topic
+            and table_schemas.table_uid = folded_tables.table_uid
+            and folded_tables.to_sequence = '~'
     where
-        valid_to_sequence is null
-        and not is_dropped
+        table_schemas.valid_to_sequence is null
+        and not table_schemas.is_dropped
 
 ),
 
@@ -81,8 +88,8 @@ compared as (
     left join models
         on
             live_tables.kafka_topic = models.kafka_topic
-            and live_tables.source_database = models.source_database
-            and live_tables.source_table = models.source_table
+            and live_tables.table_uid = models.table_uid
+            and live_tables.key_since = models.key_since
 
 ),
 

@@ -1,6 +1,3 @@
-{{ config(enabled=var('row_versions', false)) }}
-
--- At most one version of a row at any time.
 with
 
 followed as (

@@ -26,7 +26,6 @@ def outcome(request: pytest.FixtureRequest) -> tuple[dict[str, bool], str]:
         recordings,
         PROJECT,
         runs=request.param,
-        row_versions=True,
         console=Console(file=report, width=120),
     )
     return equal, report.getvalue()

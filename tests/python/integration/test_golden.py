@@ -37,7 +37,6 @@ def test_tables_equal_the_source(
         PROJECT,
         runs=runs,
         target=target,
-        row_versions=True,
         console=Console(file=report, width=120),
     )
     assert is_equal, report.getvalue()

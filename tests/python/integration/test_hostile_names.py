@@ -242,11 +242,11 @@ def outcome() -> Iterator[Outcome]:
                 if v.startswith("cur_")
             },
             history={
-                t: pipeline.rows(
-                    f"select * from verify.{t} order by _cdc_valid_from_sequence"
+                v: pipeline.rows(
+                    f"select * from verify.{v} order by _cdc_valid_from_sequence"
                 )
-                for t in tables
-                if t.startswith("scd2_")
+                for v in views
+                if v.startswith("scd2_")
             },
             tables=tables,
             files=_files(folder),

@@ -12,7 +12,7 @@ from messages import change, ddl, watermark
 
 from changefold_tools.generate.models import update_models
 from changefold_tools.session import DbtFailedError, spark_session
-from changefold_tools.verify.run import read_row_versions, scratch_project
+from changefold_tools.verify.run import scratch_project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -139,7 +139,6 @@ def outcome() -> Iterator[Outcome]:
     ]
     with scratch_project(PROJECT, "interpreted") as folder:
         pipeline = Pipeline(folder, {"topic": 1})
-        read_row_versions(folder)
         settings = folder / "dbt_project.yml"
         text = settings.read_text()
         assert "published_schema: ''" in text

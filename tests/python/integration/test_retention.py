@@ -54,9 +54,9 @@ LATER: Final = [
 
 FILES: Final = (
     "change_log.data_files",
-    "scd2_db__t.data_files",
-    "scd2_db__t.delete_files",
-    "scd2_db__t.snapshots",
+    "row_versions.data_files",
+    "row_versions.delete_files",
+    "row_versions.snapshots",
     "raw_t.data_files",
 )
 """Tables of Iceberg's metadata that tell what is on the disk."""
@@ -174,7 +174,7 @@ def outcome() -> Iterator[Outcome]:
         scattered, files = _look(pipeline), [_files(pipeline)]
         pipeline.dbt(
             *("run-operation", "maintain", "--args"),
-            "{tables: [raw_t, change_log, scd2_db__t, balance],"
+            "{tables: [raw_t, change_log, row_versions, balance],"
             " keep_snapshots_hours: 0, min_files: 2, orphan_hours: 24}",
         )
         maintained = _look(pipeline)
@@ -266,11 +266,11 @@ def test_maintenance_joins_files_and_changes_no_row(outcome: Outcome) -> None:
     assert outcome.maintained == outcome.scattered
     before, after = (dict(zip(FILES, counts, strict=True)) for counts in outcome.files)
     assert before["change_log.data_files"] > 3  # a file for each kind of event
-    assert before["scd2_db__t.delete_files"] > 0
-    # Of a history, one of what is current and one of what has ended.
+    assert before["row_versions.delete_files"] > 0
+    # Of the versions, one of what is current and one of what has ended.
     assert [after[name] for name in FILES[:3]] == [3, 2, 0]
     assert after["raw_t.data_files"] == 1
-    assert after["scd2_db__t.snapshots"] < before["scd2_db__t.snapshots"]
+    assert after["row_versions.snapshots"] < before["row_versions.snapshots"]
 
 
 def test_builds_go_on_after_maintenance(outcome: Outcome) -> None:

@@ -11,7 +11,7 @@ from messages import change, ddl, watermark
 
 from changefold.spark_text import sql_text
 from changefold_tools.session import spark_session
-from changefold_tools.verify.run import read_row_versions, scratch_project
+from changefold_tools.verify.run import scratch_project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +57,6 @@ def outcome() -> Iterator[Outcome]:
     ]
     with scratch_project(PROJECT, "interpreted") as folder:
         pipeline = Pipeline(folder, {"topic": 1})
-        read_row_versions(folder)
 
         def fold(name: str, messages: list[str], first: int) -> None:
             records = [

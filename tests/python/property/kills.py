@@ -192,7 +192,6 @@ def differences(
         runs=runs,
         before_run=before_run,
         target="interpreted",
-        row_versions=True,
         console=Console(file=report, width=120),
     )
     return "" if is_equal else f"{delivery.settings}\n{report.getvalue()}"

@@ -141,7 +141,6 @@ def assert_equal(
         runs=runs,
         before_run=before_run,
         target="interpreted",
-        row_versions=True,
         console=Console(file=report, width=120),
     )
 

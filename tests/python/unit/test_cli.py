@@ -65,36 +65,24 @@ def test_a_profile_that_is_missing_is_named(
     arguments: list[str],
 ) -> None:
     monkeypatch.setenv("DBT_PROFILES_DIR", str(tmp_path))
-    settings = OWN + "models: {own: {history: {+materialized: cdc_history}}}\n"
-    (tmp_path / "dbt_project.yml").write_text(settings)
+    (tmp_path / "dbt_project.yml").write_text(OWN)
     (tmp_path / "profiles.yml").write_text("other: {}\n")
     assert "Could not find profile named 'nowhere'" in said(capsys, tmp_path, arguments)
 
 
-@pytest.mark.parametrize(
-    ("row_versions", "built", "expected"),
-    [("false", "view", "cdc_history"), ("true", "cdc_history", "view")],
-)
-def test_histories_that_are_built_otherwise_are_told(
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    row_versions: str,
-    built: str,
-    expected: str,
+def test_histories_that_are_built_as_before_are_told(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    models = f"models: {{own: {{history: {{+materialized: {built}}}}}}}\n"
-    settings = OWN.replace("[]}", f"[], row_versions: {row_versions}}}")
-    (tmp_path / "dbt_project.yml").write_text(settings + models)
-    text = said(capsys, tmp_path, ["models"])
-    assert f"history:\n      +materialized: {expected}\n" in text
+    models = "models: {own: {cdc: {history: {+materialized: cdc_history}}}}\n"
+    (tmp_path / "dbt_project.yml").write_text(OWN + models)
+    (line,) = said(capsys, tmp_path, ["models"]).splitlines()
+    assert "Write `+materialized: view` instead, without `+tblproperties`" in line
 
 
 def test_misspelt_topics_are_told_before_dbt_starts(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    settings = OWN + "models: {own: {history: {+materialized: cdc_history}}}\n"
-    text = settings.replace("topics", "topic")
-    (tmp_path / "dbt_project.yml").write_text(text)
+    (tmp_path / "dbt_project.yml").write_text(OWN.replace("topics", "topic"))
     (line,) = said(capsys, tmp_path, ["models"]).splitlines()
     assert line.endswith("there is a var `topic`. Did you mean `topics`?")
 

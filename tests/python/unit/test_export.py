@@ -21,7 +21,6 @@ def shape(*names: TableName) -> TableShape:
         live=[],
         key_columns=["id"],
         unsent=[],
-        rewritten_at=[],
         reshaped_at=[],
         names=list(names),
     )

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from dbt.cli.main import dbtRunner
 from dbt.contracts.graph.manifest import Manifest
 
@@ -23,7 +22,6 @@ from changefold_tools.generate.table_history import (
     shape_from_versions,
     shapes_from_versions,
 )
-from changefold_tools.generate.typed_views import TypedViews
 
 PROJECT = Path(__file__).parents[3]
 SEED = TypeSeed(PROJECT / "seeds")
@@ -87,7 +85,6 @@ def test_a_row_from_before_an_unknown_default_names_the_column() -> None:
     versions = [_version("1", [ID]), _version("2", [ID, added], image_changes=[change])]
     text = _history(*versions)
     assert "changefold.unknown_columns({\n            'n': [('2', none)]," in text
-    assert "image,\n            unknown_columns\n        ))) as row_hash" in text
     table = TableModels(shape_from_versions(versions), SEED)
     counted = table_rows([table])["current/table_rows.sql"]
     assert "changefold.unknown_values(['n'])" in counted
@@ -110,24 +107,6 @@ def test_a_column_that_the_source_computes_anew_is_null_and_named() -> None:
         _version("2", [ID, column], image_changes=[change]),
     )
     assert "'s': [('2', none)]," in text
-    assert "written_sequence <= '2'\n" in text
-    assert "convert_mysql_value" not in text
-
-
-def test_rows_without_a_value_of_a_numbered_key_are_not_carried_into_it() -> None:
-    code, number = _column(1, "code", "int"), _column(2, "id", "int")
-    first = _version("1", [code], key_columns=["code"])
-    second = _version(
-        "2",
-        [code, number],
-        key_columns=["id"],
-        key_changed=True,
-        unknown_columns=["id"],
-    )
-    now, past = shapes_from_versions([first, second])
-    assert now.arrivals == []
-    assert "no message tells which value" in now.unknown_since["2"]
-    assert past.is_past
 
 
 def test_a_column_that_only_rows_tell_shows_its_default_too() -> None:
@@ -146,25 +125,17 @@ def test_a_column_that_only_rows_tell_shows_its_default_too() -> None:
     assert "{{ changefold.mysql_number('image.`n`', 'int') }}" in text
 
 
-def test_columns_of_kafka_connect_may_be_left_out_and_finer_than_a_microsecond() -> (
-    None
-):
+def test_times_of_kafka_connect_may_be_finer_than_a_microsecond() -> None:
     text = _history(
         _version(
             "1",
             [
                 _column(1, "id", "connect.int64"),
-                _column(2, "note", "connect.string"),
-                _column(3, "photo", "connect.bytes"),
                 _column(4, "at", "connect.NanoTimestamp"),
                 _column(5, "total", "connect.Decimal(12,2)"),
             ],
         )
     )
-    call = text[text.index("unchanged_values(") :]
-    call = call[: call.index(") }}")]
-    assert "texts=[\n            'note',\n        ]" in call
-    assert "bytes=[\n            'photo',\n        ]" in call
     assert "{{ changefold.mysql_number('image.`id`', 'bigint') }} as `id`" in text
     assert "{{ changefold.mysql_number('image.`total`', 'decimal(12, 2)') }}" in text
     assert "rounded=[\n            'at',\n        ]" in text
@@ -436,8 +407,7 @@ def test_a_renamed_table_keeps_its_history_under_the_new_name() -> None:
     (shape,) = shapes_from_versions(_life("1", ("1", "a"), ("5", "b")))
     assert shape.table == "b"
     assert _names(shape) == [("a", "1", "5"), ("b", "5", None)]
-    text = TableModels(shape, SEED).history()
-    assert "{'database': 'shop', 'table': 'a', 'since': '1', 'until': '5'}" in text
+    assert [life.table_uid for life in shape.lives] == ["1"]
 
 
 def test_two_tables_that_swap_their_names_swap_their_histories() -> None:
@@ -454,7 +424,7 @@ def test_a_table_created_anew_follows_the_one_that_was_dropped() -> None:
     (shape,) = shapes_from_versions(
         [*_life("1", ("1", "a"), ("3", "")), *_life("2", ("4", "a"))]
     )
-    assert shape.names == []
+    assert [life.table_uid for life in shape.lives] == ["1", "2"]
 
 
 def test_a_dropped_table_that_overlaps_its_successor_gets_its_own_model() -> None:
@@ -464,7 +434,7 @@ def test_a_dropped_table_that_overlaps_its_successor_gets_its_own_model() -> Non
     ]
     past, present = sorted(
         shapes_from_versions(sorted(versions, key=_since)),
-        key=lambda shape: not shape.is_past,
+        key=lambda shape: shape.past_until is None,
     )
     assert (model_name(past), _names(past)) == ("shop__b__until_5", [("b", "2", "5")])
     assert (model_name(present), _names(present)) == (
@@ -481,47 +451,6 @@ def test_a_table_created_anew_with_another_key_gets_a_model_of_its_own() -> None
         "shop__a",
         "shop__a__until_3",
     ]
-
-
-def test_a_key_that_changes_in_the_commit_of_its_table_moves_no_rows() -> None:
-    rekeyed = _version("1", [ID], table_uid="1", key_changed=True, key_columns=["code"])
-    first = _life("1", ("1", "orders"))
-    shapes = shapes_from_versions([*first, rekeyed])
-    assert [shape.arrivals for shape in shapes] == [[], []]
-    # Of a table that was there before, they come from the life before.
-    shapes = shapes_from_versions(
-        [*_life("1", ("0", "orders")), rekeyed, rekeyed | {"key_columns": ["id"]}]
-    )
-    arrivals = [each for shape in shapes for each in shape.arrivals]
-    assert {each.shape.key_columns[0] for each in arrivals} == {"id"}
-
-
-def test_a_key_of_columns_that_rows_brought_has_no_rows_from_before() -> None:
-    first = _version("1", [ID, _column(2, "a", "int")])
-    brought = [ID, _column(2, "a", "int"), _column(3, "code", "int")]
-    rekeyed = {"ddl_sql": None, "key_changed": True}
-    for key, arrivals in (("code", 0), ("a", 1)):
-        version = _version("6~", brought, **rekeyed, key_columns=[key])
-        past, present = sorted(
-            shapes_from_versions([first, version]), key=lambda shape: not shape.is_past
-        )
-        assert len(present.arrivals) == arrivals
-        assert len(present.unknown_since) == 1 - arrivals
-        # A name that dbt takes.
-        assert model_name(past) == "shop__orders__until_6_"
-
-
-def test_an_exchange_with_a_table_of_the_same_commit_says_it_knows_no_rows() -> None:
-    change = {"counterpart_uid": "2", "is_partitioned_side": True}
-    exchanged = _version("2", [ID], table_uid="1", partition_changes=[change])
-    versions = [*_life("1", ("1", "a")), exchanged, *_life("2", ("2", "b"))]
-    (shape,) = (s for s in shapes_from_versions(versions) if s.unknown_since)
-    tables = TableModels(shape, SEED)
-    (model,) = yaml.safe_load(tables.history_yml())["models"]
-    reason = model["config"]["meta"]["needs_snapshot"]["2"]
-    assert reason.endswith("as the other table was not there before it")
-    assert reason in model["description"]
-    assert "ended_where" not in tables.history()
 
 
 def _since(version: dict[str, Any]) -> str:
@@ -574,20 +503,10 @@ def test_a_table_that_only_a_ddl_named_gets_no_model() -> None:
     assert list(shape.columns) == ["c", "id"]
 
 
-def test_rows_from_a_table_without_a_key_leave_the_count_in_doubt() -> None:
-    unkeyed = _version("", [ID], key_columns=[], ddl_sql=None)
-    keyed = _version("5", [ID], key_changed=True)
-    shapes = shapes_from_versions([unkeyed, keyed])
-    (shape,) = (shape for shape in shapes if not shape.is_past)
-    assert list(shape.unknown_since) == ["5"]
-
-
-# ---------- models that read row_versions
-
-
 def _views(*versions: dict[str, Any]) -> list[str]:
     return [
-        TypedViews(shape, SEED).history() for shape in shapes_from_versions([*versions])
+        TableModels(shape, SEED).history()
+        for shape in shapes_from_versions([*versions])
     ]
 
 
@@ -636,7 +555,6 @@ def test_a_converted_value_is_that_of_the_row_which_began_anew() -> None:
         _version("1", [ID, _column(2, "n", "decimal(5,2)")]),
         _version("2", [ID, _column(2, "n", "decimal(7,4)")], image_changes=[change]),
     )
-    assert "convert_mysql_value" not in text
     assert "ddls=" not in text
 
 

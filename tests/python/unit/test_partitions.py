@@ -6,7 +6,6 @@ import pytest
 
 from changefold.schemas.fold import fold_schemas
 from changefold.schemas.model import AffectedPartition, DdlEvent, TableVersion
-from changefold_tools.generate.partitions import rows_of
 
 
 def _last(create: str, alter: str) -> TableVersion:
@@ -77,25 +76,6 @@ def test_all_partitions_are_the_whole_table() -> None:
             _table("v int", partitions), "alter table t truncate partition all"
         )
         assert version.row_effect == "close_all"
-
-
-def test_a_condition_compares_rows_as_arrays_and_quotes_its_texts() -> None:
-    bounds = {"at_least": None, "less_than": ["it's", None], "values_in": None}
-    change = {
-        "columns": [
-            {"name": "v", "sorted_as": "text"},
-            {"name": "id", "sorted_as": "integer"},
-        ],
-        "partitions": [bounds, {**bounds, "values_in": [["a", "b"]]}],
-    }
-    row = (
-        "array(image.`v`, lpad(cast(try_cast(image.`id` as decimal(20, 0)) "
-        "+ 10000000000000000000 as string), 20, '0'))"
-    )
-    assert rows_of(change, lambda name: f"image.`{name}`") == (
-        f"({row} < cast(array('it\\'s', null) as array<string>)) or "
-        f"({row} = cast(array('a', 'b') as array<string>))"
-    )
 
 
 @pytest.mark.parametrize(

@@ -23,11 +23,8 @@ from typing import TYPE_CHECKING, Any, Final
 from rich import box
 from rich.table import Table
 
-from changefold.register import (
-    _convert_mysql_value,
-    _fold_table_schemas,
-    _parse_mysql_ddl,
-)
+from changefold.mysql.wire_forms import convert_as_sent
+from changefold.register import _fold_table_schemas, _parse_mysql_ddl
 from changefold_tools.devtools.mutations import Message, mutate
 
 if TYPE_CHECKING:
@@ -286,7 +283,7 @@ def _use(decoder: Decoder, row: Row, chance: Random) -> None:
             if value is not None:
                 text = value if isinstance(value, str) else json.dumps(value)
                 before, after = chance.choices(_TYPES, k=2)
-                converted = _convert_mysql_value(text, before, after, decoder.wire_form)
+                converted = convert_as_sent(text, before, after, decoder.wire_form)
                 (converted or "").encode()
 
 

@@ -19,9 +19,6 @@ __all__ = [
     "yml_text",
 ]
 
-_SEQUENCE: Final = re.compile(r"[0-9a-f.:/~]+(@[0-9]+)?~*")
-"""What the macro `ddls_in` may take for the moment of a DDL, and more."""
-
 TAG: Final = re.compile(r"<(?=[A-Za-z/!?])")
 """Where HTML takes the text that follows for a tag."""
 
@@ -55,22 +52,18 @@ def jinja_text(text: str) -> str:
 
     Returns:
         The literal with its quotes. Braces would be harmless in it, but dbt's scanner
-        stops at them; what looks like the moment of a DDL would be taken for one by
-        those who search a model's code; and a search in dbt's docs shows that code as
-        HTML.
+        stops at them; and a search in dbt's docs shows that code as HTML.
     """
     escaped = shown(text.replace("\\", "\\\\").replace("'", "\\'"))
     escaped = escaped.replace("{", "\\x7b").replace("}", "\\x7d")
     escaped = TAG.sub("\\\\x3c", escaped)
-    if len(escaped) > 12 and _SEQUENCE.fullmatch(escaped):
-        escaped = f"\\x{ord(escaped[0]):02x}{escaped[1:]}"
     return f"'{escaped}'"
 
 
 def sql_name(name: str) -> str:
     """Return a column's name for the text of a model: quoted, and inert for Jinja."""
     if not name.isprintable() or re.search(r"[{}#\\]", name):
-        return "{{ quoted(" + jinja_text(name) + ") }}"
+        return "{{ changefold.quoted(" + jinja_text(name) + ") }}"
     return "`" + name.replace("`", "``") + "`"
 
 

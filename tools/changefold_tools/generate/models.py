@@ -14,11 +14,9 @@ from changefold_tools.generate.sources import (
     declared_topics,
     models_folder,
     project_settings,
-    project_vars,
     render_sources,
 )
 from changefold_tools.generate.table_history import TableShape, shapes_from_versions
-from changefold_tools.generate.typed_views import TypedViews
 from changefold_tools.session import run_dbt, schema_of, spark_session
 
 if TYPE_CHECKING:
@@ -74,8 +72,6 @@ def render_models(
     shapes: Sequence[TableShape],
     seed: TypeSeed,
     folder: Path | None = None,
-    *,
-    row_versions: bool = False,
 ) -> dict[str, str]:
     """Return the files of all tables: path below the models' folder -> text.
 
@@ -83,12 +79,11 @@ def render_models(
         shapes: Of all tables.
         seed: How types are kept.
         folder: That of the models, whose names stay; none, if there are no models yet.
-        row_versions: Whether they read `row_versions`, and fold nothing themselves.
     """
     names = model_names(shapes, lambda name: _present(folder, name))
-    kind = TypedViews if row_versions else TableModels
     tables = [
-        kind(shape, seed, name) for shape, name in zip(shapes, names, strict=True)
+        TableModels(shape, seed, name)
+        for shape, name in zip(shapes, names, strict=True)
     ]
     files: dict[str, str] = {}
     for table in tables:
@@ -185,58 +180,26 @@ def update_models(project: Path, schema: str, *, check: bool) -> Outcome:
     folder = models_folder(project)
     files = render_sources(declared_topics(project))
     shapes = source_shapes(spark_session(), schema)
-    files |= render_models(
-        shapes, seed, folder, row_versions=_reads_row_versions(project)
-    )
+    files |= render_models(shapes, seed, folder)
     # Without any table, the topics have not been read: that is no reason to remove.
     return write_models(files, folder, check=check, are_all=bool(shapes))
 
 
-_SETTINGS: Final = """\
-models:
-  {name}:
-    +file_format: "{{{{ target.file_format }}}}"
-    history:
-{history}
-      +contract: {{enforced: true}}
-    current:
-      +materialized: view
-      +contract: {{enforced: true}}"""
-
-
-_HISTORIES: Final = {
-    False: """\
-      +materialized: cdc_history
-      +tblproperties: {write.merge.mode: merge-on-read}""",
-    True: "      +materialized: view",
-}
-"""By whether they read `row_versions`, how histories are built."""
-
-
 def check_settings(project: Path) -> None:
-    """Check that the project says how its histories are built.
+    """Check that the project does not build its histories as earlier versions did.
 
     Args:
         project: Folder of the dbt project.
 
     Raises:
-        ValueError: If it does not, with what to write.
+        ValueError: If it does, with what to write.
     """
-    settings = project_settings(project)
-    row_versions = _reads_row_versions(project)
-    if ("cdc_history" in json.dumps(settings.get("models"))) == row_versions:
-        expected = _SETTINGS.format(
-            name=settings["name"], history=_HISTORIES[row_versions]
-        )
+    if "cdc_history" in json.dumps(project_settings(project).get("models")):
         raise ValueError(
-            "dbt_project.yml does not say how the histories are built"
-            f"{', where the var `row_versions` is true' if row_versions else ''}."
-            f" Expected:\n{expected}"
+            "dbt_project.yml builds histories with `cdc_history`, which is gone: they are "
+            "views of `row_versions` now. Write `+materialized: view` instead, without "
+            "`+tblproperties`; the first `dbt build` behind it folds the whole log once."
         )
-
-
-def _reads_row_versions(project: Path) -> bool:
-    return bool(project_vars(project).get("row_versions"))
 
 
 def make_models(project: Path, *, check: bool) -> Outcome:
@@ -248,7 +211,7 @@ def make_models(project: Path, *, check: bool) -> Outcome:
 
     Raises:
         DbtFailedError: If the topics could not be read.
-        ValueError: If the project does not say how its histories are built.
+        ValueError: If the project builds its histories as earlier versions did.
     """
     check_settings(project)
     sources = render_sources(declared_topics(project))

@@ -27,12 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from changefold.connect.column_types import SourceType, TypeSeed
-    from changefold_tools.generate.table_history import (
-        Arrival,
-        Incarnation,
-        TableName,
-        TableShape,
-    )
+    from changefold_tools.generate.table_history import Incarnation, TableShape
 
 HEADER: Final = (
     "-- Written by `make models` from the schema of {origin}. Edit it if you must:\n"
@@ -90,7 +85,7 @@ def model_names(
 def _wanted_names(shape: TableShape) -> Iterator[str]:
     name = model_name(shape)
     yield name
-    until = str(shape.names[-1].until) if shape.is_past else ""
+    until = shape.past_until or ""
     for number in count():
         identity = (shape.topic, shape.database, shape.table, until, str(number))
         digest = hashlib.sha256("\0".join(identity).encode()).hexdigest()
@@ -113,9 +108,9 @@ def model_name(shape: TableShape) -> str:
     a short hash.
     """
     name = f"{_slug(shape.database)}__{_slug(shape.table)}"
-    if shape.is_past:
+    if shape.past_until is not None:
         # Its DROP, as a moment that no other table of the name can share.
-        name += "__until_" + re.sub(r"[^a-z0-9.]+", "_", str(shape.names[-1].until))
+        name += "__until_" + re.sub(r"[^a-z0-9.]+", "_", shape.past_until)
     return name
 
 
@@ -155,45 +150,24 @@ def _lines(literals: list[str], indent: int) -> str:
 
 
 def _moment(sequence: str) -> str:
-    """The moment of a DDL: this project made it, so it has no character to escape.
-
-    It is found in the model's code, by the macro `ddls_in`.
-    """
+    """The moment of a DDL: this project made it, so it has no character to escape."""
     return f"'{sequence}'"
 
 
-def _jinja_names(names: list[TableName], indent: int) -> str:
-    """Names over time, as the macro `names_of_table` returns them."""
-    entries = []
-    for name in names:
-        parts = {
-            "database": jinja_text(name.database),
-            "table": jinja_text(name.table),
-        }
-        parts |= {"since": _moment(name.since)} if name.since else {}
-        parts |= {"until": _moment(name.until)} if name.until else {}
-        shown = ", ".join(f"'{key}': {part}" for key, part in parts.items())
-        entries.append(" " * (indent + 4) + f"{{{shown}}},\n")
-    return "[\n" + "".join(entries) + " " * indent + "]"
+def _names(argument: str, names: list[str]) -> str:
+    """An argument with names of columns: on one line, where that is short enough."""
+    line = f"{argument}=[{', '.join(map(jinja_text, names))}]"
+    is_short = len(line) < _WIDTH
+    return line if is_short else f"{argument}={_jinja_list(names, 8)}"
 
 
-def _arrival_lines(arrival: Arrival, relation: str) -> str:
-    """An entry of the argument `arrivals` of the macro `row_images`."""
-    columns = _jinja_list(list(arrival.shape.columns), 16)
-    where = "none" if arrival.condition is None else jinja_text(arrival.condition)
-    return (
-        "            {\n"
-        f"                'at': {_moment(arrival.at)},\n"
-        f"                'relation': '{relation}',\n"
-        f"                'columns': {columns},\n"
-        f"                'where': {where},\n"
-        "            },"
-    )
+_WIDTH: Final = 80
+"""Of an argument, behind its indentation."""
 
 
-def _image(name: str, struct: str = "image") -> str:
+def _image(name: str) -> str:
     """A column of a struct, inside a Jinja string."""
-    return struct + ".`" + name.replace("`", "``") + "`"
+    return "image.`" + name.replace("`", "``") + "`"
 
 
 def _indented(text: str, by: int = 4) -> str:
@@ -246,106 +220,37 @@ class TableModels:
         text = f"{self.shape.database}.{self.shape.table}"
         return comment_line(text)
 
-    @property
-    def _is_plain(self) -> bool:
-        """Whether every row image ever had the columns of the model."""
-        return not self.shape.rewritten_at and all(
-            len(lives) == 1 and len(lives[0].names) == 1 and lives[0].added_at is None
-            for lives in self.shape.columns.values()
-        )
-
     # ---------- the history model
 
     def history(self) -> str:
-        """Return the text of the history model."""
-        shape = self.shape
-        parts = [
-            HEADER.format(origin=self.origin),
-            (
-                "{{ config(\n"
-                f"{identity_lines(shape)}"
-                f"    key_columns={_jinja_list(shape.key_columns or COPY_KEY, 4)},\n"
-                f"{self._names()}{self._source_names(4)}"
-                "    partition_by=['is_current'],\n"
-                ") }}\n\n"
-                "with\n\n"
-                "changes as (\n\n"
-                "    select * from {{ ref('changefold', 'changes') }}\n"
-                "    where\n"
-                "        {{ changefold.is_of_table() }}\n"
-                "        and {{ changefold.is_unapplied() }}\n\n"
-                "),\n\n"
-            ),
-            self._arrivals(""),
-            self._images(""),
-            self._unchanged(),
-            self._typed(),
-            (
-                "checked as (\n\n"
-                "    select\n"
-                "        *,\n"
-                "        {{ changefold.conversion_failures('image', 'record', "
-                f"{_jinja_list(self._fallible, 8)}{self._rounded}) }}}}\n"
-                "            as conversion_failures\n"
-                "    from typed\n\n"
-                "),\n\n"
-            ),
-            self._versions(),
-        ]
-        return "".join(parts)
-
-    def _versions(self) -> str:
-        """The last relations: versions of keys or, without one, of numbered copies."""
-        shape = self.shape
-        columns, keys, rows = list(shape.columns), shape.key_columns, "checked"
-        copies = ""
-        if not keys:
-            columns, keys, rows = [*columns, *COPY_COLUMN], COPY_KEY, "copies"
-            copies = (
-                "-- Without a key, equal rows are counted.\n"
-                "copies as (\n\n"
-                "    {{ changefold.row_copies(\n"
-                "        'checked',\n"
-                f"        ended_at={self._ended_at()},\n"
-                "        snapshots=changefold.snapshots_of_table(),\n"
-                "    ) }}\n\n"
-                "),\n\n"
-            )
+        """Return the text of the model of its versions."""
         return (
-            f"{copies}"
-            "versions as (\n\n"
-            "    {{ changefold.history_versions(\n"
-            f"        '{rows}',\n"
-            f"        columns={_jinja_list(columns, 8)},\n"
-            f"        key_columns={_jinja_list(keys, 8)},\n"
-            "    ) }}\n\n"
-            ")\n\n"
-            "select * from versions\n"
+            HEADER.format(origin=self.origin) + "{{ config(\n"
+            f"{identity_lines(self.shape)}{self._lives()}{self._source_names()}"
+            ") }}\n\n"
+            "with\n\n"
+            f"{self._images()}"
+            f"{self._typed()}"
+            f"{self._versions()}"
         )
 
-    def _ended_at(self) -> str:
-        """The DDLs that end every row: those that dbt finds, and the model's own."""
-        known = _moments(self.shape.ended_at, 8)
-        return (
-            f"changefold.ended_at() + {known}"
-            if self.shape.ended_at
-            else "changefold.ended_at()"
-        )
+    def _lives(self) -> str:
+        """Whose versions it has, as a setting of the model."""
+        entries = []
+        for life in self.shape.lives:
+            parts = [f"'table_uid': {jinja_text(life.table_uid)}"]
+            if life.key_since:
+                parts.append(f"'key_since': {_moment(life.key_since)}")
+            entries.append(f"        {{{', '.join(parts)}}},\n")
+        return f"    lives=[\n{''.join(entries)}    ],\n"
 
-    def _names(self) -> str:
-        """The names over time, as a setting of the model; nothing for a lasting one."""
-        if not self.shape.names:
-            return ""
-        return f"    names_over_time={_jinja_names(self.shape.names, 4)},\n"
-
-    def _source_names(self, indent: int) -> str:
-        """Names of columns at the source, where they differ, as an argument."""
+    def _source_names(self) -> str:
+        """Names of columns at the source, where they differ, as a setting."""
         entries = "".join(
-            f"{' ' * (indent + 4)}{jinja_text(kept)}: {jinja_text(name)},\n"
+            f"        {jinja_text(kept)}: {jinja_text(name)},\n"
             for kept, name in self.shape.source_names.items()
         )
-        start, end = " " * indent + "source_names={\n", " " * indent + "},\n"
-        return start + entries + end if entries else ""
+        return f"    source_names={{\n{entries}    }},\n" if entries else ""
 
     @property
     def _fallible(self) -> list[str]:
@@ -376,90 +281,36 @@ class TableModels:
         ]
         return f", rounded={_jinja_list(names, 8)}" if names else ""
 
-    @property
-    def _omissible(self) -> list[str]:
-        """The columns that a change may leave out because it did not change them."""
-        return [
-            name
-            for name, lives in self.shape.columns.items()
-            if self.types[name] in {"string", "binary"}
-            and isinstance(lives[-1].type, ConnectType)
-            and name not in self.shape.key_columns
-        ]
-
-    def _arrivals(self, prefix: str) -> str:
-        """The tables from which rows come by a DDL, up to that DDL."""
-        text = ""
-        for number, arrival in enumerate(self.shape.arrivals, start=1):
-            models = TableModels(arrival.shape, self._seed)
-            own = f"{prefix}arrived_{number}_"
-            names = _jinja_names(arrival.shape.names, 12)
-            text += (
-                f"-- What {models.origin} left to this table.\n"
-                f"{own}changes as (\n\n"
-                "    select * from {{ ref('changefold', 'changes') }}\n"
-                "    where\n"
-                f"        {{{{ changefold.is_of_table({names}) }}}}\n"
-                "        and not {{ changefold.is_increment() }}\n\n"
-                "),\n\n"
-                f"{models._arrivals(own)}{models._images(own)}"
-            )
-        return text
-
-    def _images(self, prefix: str) -> str:
-        """The images of the rows; every relation's name begins with the prefix."""
-        shape = self.shape
-        # What a table without a key leaves to another is told apart by whole rows.
-        keys = shape.key_columns or (shape.live if prefix else [])
-        lines = [
-            f"        '{prefix}changes',",
-            f"        columns={_jinja_list(list(shape.columns), 8)},",
-            f"        key_columns={_jinja_list(keys, 8)},",
-        ]
+    def _images(self) -> str:
+        """The relation of the versions, with the texts that columns held at the time."""
+        arguments = [_names("columns", list(self.shape.columns))]
         renames = self._renames()
         if renames:
-            lines.append(f"        {renames},")
-        if shape.rewritten_at and keys:
-            lines.append(f"        rewritten_at={_moments(shape.rewritten_at, 8)},")
-        if prefix and shape.source_names:
-            lines.append(self._source_names(8).rstrip())
-        if prefix:
-            lines.append(f"        ended_at={_moments(shape.ended_at, 8)},")
-        elif keys:
-            lines.append(f"        ended_at={self._ended_at()},")
-            lines.append("        snapshots=changefold.snapshots_of_table(),")
-        if shape.ended_where and keys:
-            lines.append("        ended_where=[")
-            lines += [
-                f"            ({_moment(at)}, {jinja_text(condition)}),"
-                for at, condition in shape.ended_where
-            ]
-            lines.append("        ],")
-        if shape.arrivals:
-            lines.append("        arrivals=[")
-            lines += [
-                _arrival_lines(arrival, f"{prefix}arrived_{number}_images")
-                for number, arrival in enumerate(shape.arrivals, start=1)
-            ]
-            lines.append("        ],")
-        call = "{{ changefold.row_images(\n" + "\n".join(lines) + "\n    ) }}"
-        if self._is_plain:
-            return f"{prefix}images as (\n\n    {call}\n\n),\n\n"
+            arguments.append(renames)
+        if self.shape.reshaped_at:
+            arguments.append(f"ddls={_moments(self.shape.reshaped_at, 8)}")
+        call = (
+            "{{ changefold.versions_of_table(\n"
+            + "".join(f"        {argument},\n" for argument in arguments)
+            + "    ) }}"
+        )
+        texts = {name: self._text_over_time(name) for name in self.shape.columns}
+        if all(text == "image." + sql_name(name) for name, text in texts.items()):
+            return f"images as (\n\n    {call}\n\n),\n\n"
         columns = ",\n".join(
-            _indented(f"{self._text_over_time(name)} as {sql_name(name)}", 12)
-            for name in self.shape.columns
+            _indented(f"{text} as {sql_name(name)}", 12) for name, text in texts.items()
         )
         return (
-            f"{prefix}written as (\n\n    {call}\n\n),\n\n"
+            f"written as (\n\n    {call}\n\n),\n\n"
             "-- What each column held at the time, by the DDLs between the writing of the\n"
             "-- row and that time.\n"
-            f"{prefix}images as (\n\n"
+            "images as (\n\n"
             "    select\n"
             "        * except (image),\n"
             "        struct(\n"
             f"{columns}\n"
             "        ) as image\n"
-            f"    from {prefix}written\n\n"
+            "    from written\n\n"
             "),\n\n"
         )
 
@@ -500,69 +351,14 @@ class TableModels:
             text = _call_lines(
                 "if", [f"written_sequence <= '{life.added_at}'", default, text]
             )
-        text = self._converted(text, life)
         bounds = []
-        if life.added_at is not None and self._has_rows_before(life):
+        if life.added_at is not None:
             # A row from before may have the value of another column of the name.
             since = "written_sequence" if life.default is None else "held_at"
             bounds.append(f"{since} > '{life.added_at}'")
         if life.dropped_at is not None:
             bounds.append(f"held_at <= '{life.dropped_at}'")
         return bounds, text
-
-    def _has_rows_before(self, life: Incarnation) -> bool:
-        """Whether rows from before a column are rows without it at some time."""
-        return bool(self.shape.key_columns)
-
-    def _converted(self, text: str, life: Incarnation) -> str:
-        """The text of a column behind the DDLs that gave it another type."""
-        for at, old, new in life.converts:
-            converted = _call_lines(
-                "{{ function('changefold', 'convert_mysql_value') }}",
-                [
-                    text,
-                    f"{{{{ sql_text({jinja_text(str(old))}) }}}}",
-                    f"{{{{ sql_text({jinja_text(str(new))}) }}}}",
-                    "'{{ changefold.wire_form() }}'",
-                ],
-            )
-            met = f"written_sequence <= '{at}'\nand held_at > '{at}'"
-            text = _call_lines("if", [met, converted, text])
-        for at in life.unknown_at:
-            met = f"written_sequence <= '{at}'\nand held_at > '{at}'"
-            text = _call_lines("if", [met, "null", text])
-        return text
-
-    def _unchanged(self) -> str:
-        """The images with the values that changes did not send."""
-        if not self._omissible or not self.shape.key_columns:
-            return ""
-        texts = [name for name in self._omissible if self.types[name] == "string"]
-        bytes_ = [name for name in self._omissible if name not in texts]
-        keys = ",\n".join(
-            _indented(f"{self._value(name)} as {sql_name(name)}", 12)
-            for name in self.shape.key_columns
-        )
-        return (
-            "keyed as (\n\n"
-            "    select\n"
-            "        *,\n"
-            "        struct(\n"
-            f"{keys}\n"
-            "        ) as row_key\n"
-            "    from images\n\n"
-            "),\n\n"
-            "-- A long value that did not change may not be sent again.\n"
-            "whole as (\n\n"
-            "    {{ changefold.unchanged_values(\n"
-            "        'keyed',\n"
-            f"        columns={_jinja_list(list(self.shape.columns), 8)},\n"
-            f"        texts={_jinja_list(texts, 8)},\n"
-            f"        bytes={_jinja_list(bytes_, 8)},\n"
-            f"        key_columns={_jinja_list(self.shape.key_columns, 8)},\n"
-            "    ) }}\n\n"
-            "),\n\n"
-        )
 
     def _values(self) -> str:
         """The typed values of all columns, for a struct."""
@@ -572,33 +368,34 @@ class TableModels:
         )
 
     def _typed(self) -> str:
-        columns = self._values()
-        count = (
-            f"{{{{ changefold.shape_count('held_at', {_moments(self.shape.reshaped_at, 12)}) }}}}"
-            if self.shape.reshaped_at
-            else "0"
-        )
+        """The relation with the typed values."""
         unknown = self._unknown()
+        known = "        {{ changefold.unknown_columns() }} as unknown_columns,\n"
         return (
             f"{unknown}"
             "typed as (\n\n"
             "    select\n"
             "        *,\n"
-            + (
-                ""
-                if unknown
-                else "        {{ changefold.unknown_columns() }} as unknown_columns,\n"
-            )
-            + "        struct(\n"
-            f"{columns}\n"
-            "        ) as record,\n"
-            "        md5(to_json(struct(\n"
-            f"            {count} as shape,\n"
-            "            image"
-            + (",\n            unknown_columns\n" if unknown else "\n")
-            + "        ))) as row_hash\n"
-            f"    from {'marked' if unknown else self._whole}\n\n"
+            f"{'' if unknown else known}"
+            "        struct(\n"
+            f"{self._values()}\n"
+            "        ) as record\n"
+            f"    from {'marked' if unknown else 'images'}\n\n"
             "),\n\n"
+        )
+
+    def _versions(self) -> str:
+        """The last relation."""
+        keyless = "" if self.shape.key_columns else ",\n        has_key=false"
+        columns = _names("columns", self._fallible)
+        return (
+            "versions as (\n\n"
+            "    {{ changefold.typed_versions(\n"
+            "        'typed',\n"
+            f"        {columns}{self._rounded}{keyless},\n"
+            "    ) }}\n\n"
+            ")\n\n"
+            "select * from versions\n"
         )
 
     @property
@@ -618,11 +415,6 @@ class TableModels:
         }
         return {name: moments for name, moments in found.items() if moments}
 
-    @property
-    def _whole(self) -> str:
-        """The relation of the images with all their values."""
-        return "whole" if self._unchanged() else "images"
-
     def _unknown(self) -> str:
         """The relation that tells which values no message told; nothing if all are."""
         if not self.unknown_moments:
@@ -641,7 +433,7 @@ class TableModels:
             "        *,\n"
             f"        {{{{ changefold.unknown_columns({{\n{''.join(entries)}"
             "        }) }} as unknown_columns\n"
-            f"    from {self._whole}\n\n"
+            "    from images\n\n"
             "),\n\n"
         )
 
@@ -727,7 +519,6 @@ class TableModels:
         notes = []
         if self.shape.partial:
             notes.append(self.shape.partial)
-        notes += self.shape.unknown_since.values()
         if self.shape.unsent:
             notes.append(
                 "Left out, as no row message has these virtual generated columns: "
@@ -747,31 +538,18 @@ class TableModels:
             {"name": name, "data_type": kept, "description": f"{{{{ doc('{name}') }}}}"}
             for name, kept in own.items()
         ]
-        unknown = {
-            since: yml_text(reason)
-            for since, reason in self.shape.unknown_since.items()
-        }
-        meta = {"config": {"meta": {"needs_snapshot": unknown}}} if unknown else {}
         return _dump(
             {
                 "name": f"scd2_{self.name}",
-                **meta,
                 "description": _description(
                     f"One row per version of a row of {self.shape.database}."
                     f"{self.shape.table}, told apart by {', '.join(keys)}. Versions of a "
                     "key do not overlap; at most one is open; a deleted row has none."
                     + self._notes()
                 ),
-                **self._tests(keys),
                 "columns": columns,
             }
         )
-
-    def _tests(self, keys: list[str]) -> dict[str, Any]:
-        """The data tests of the history model."""
-        arguments = {"key_columns": [yml_text(name) for name in keys]}
-        test = {"changefold.history_is_consistent": {"arguments": arguments}}
-        return {"data_tests": [test]}
 
     def current_yml(self) -> str:
         """Return the yml of the current model."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from changefold.connect.types import PREFIX, parse_connect_type
 from changefold.mysql.types import parse_mysql_type
 from changefold_tools.generate.column_names import spark_names
-from changefold_tools.generate.partitions import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,7 +30,6 @@ class Incarnation:
         names: (since, name): the name from a sequence on, in order; the first since it
             was added, or the table before ended.
         types: (since, type): likewise.
-        converts: (at, from, to): type changes that may change the text of a value.
     """
 
     column_id: str
@@ -42,7 +39,6 @@ class Incarnation:
     comment: str
     names: list[tuple[str | None, str]]
     types: list[tuple[str | None, SourceType]]
-    converts: list[tuple[str, SourceType, SourceType]] = field(default_factory=list)
     is_unknown_before: bool = False
     unknown_at: list[str] = field(default_factory=list)
 
@@ -95,20 +91,19 @@ class TableShape:
     Attributes:
         database: The last name's.
         table: The last name's.
-        names: The names that its changes bear, if that is more than the last name.
-        is_past: It is gone, and another life of that name overlaps, or has another key:
-            it gets a model of its own.
-        versions: Rows of the model ``table_schemas`` that it was made from.
-        lives: Whose rows it has, in order.
         columns: Model column -> its incarnations, which do not overlap in time.
-        source_names: Model column -> name at the source, where they differ; so do names
-            in it that a column bore before.
         live: The model columns that the table has now, in order.
         key_columns: The columns that identify a row; none, if equal rows are counted.
         unsent: Virtual generated columns, which no row message has.
-        rewritten_at: DDLs that change what rows hold.
-        reshaped_at: Those among them that add, drop or rename a column.
+        reshaped_at: DDLs that add, drop or rename a column.
         partial: Why the key or the types are not fully known, or an empty text.
+        names: Those that its changes bear, over time.
+        versions: Rows of the model ``table_schemas`` that it was made from.
+        source_names: Model column -> name at the source, where they differ; so do names
+            in it that a column bore before.
+        past_until: Sequence of the DDL that ended it, if another life of its name
+            overlaps, or has another key: it gets a model of its own.
+        lives: Whose rows it has, in order.
     """
 
     topic: str
@@ -118,17 +113,12 @@ class TableShape:
     live: list[str]
     key_columns: list[str]
     unsent: list[str]
-    rewritten_at: list[str]
     reshaped_at: list[str]
     partial: str = ""
     source_names: dict[str, str] = field(default_factory=dict)
     names: list[TableName] = field(default_factory=list)
-    is_past: bool = False
-    ended_at: list[str] = field(default_factory=list)
-    ended_where: list[tuple[str, str]] = field(default_factory=list)
-    arrivals: list[Arrival] = field(default_factory=list)
-    unknown_since: dict[str, str] = field(default_factory=dict)
     versions: list[dict[str, Any]] = field(default_factory=list)
+    past_until: str | None = None
     lives: list[TableLife] = field(default_factory=list)
 
 
@@ -139,12 +129,12 @@ class _Life:
     Attributes:
         versions: In order.
         until: Sequence of the DDL that gave the table another key, if one did.
-        before: Its life under the key before.
+        is_rekeyed: It had another key before.
     """
 
     versions: list[dict[str, Any]]
     until: str | None = None
-    before: _Life | None = None
+    is_rekeyed: bool = False
 
     @property
     def begin(self) -> str:
@@ -177,7 +167,7 @@ class _Life:
     def as_folded(self) -> TableLife:
         """Return where `row_versions` has its rows."""
         uid = str(self.versions[0]["table_uid"])
-        return TableLife(uid, self.begin if self.before else None)
+        return TableLife(uid, self.begin if self.is_rekeyed else None)
 
     def names(self) -> list[TableName]:
         """Return its names, in order; the DROP of a table takes its name."""
@@ -198,13 +188,8 @@ class _Life:
             name for name in names if name.until is None or name.since != name.until
         ]
 
-    def up_to(self, at: str) -> _Life:
-        """Return the life before a DDL."""
-        known = [v for v in self.versions if (v["valid_from_sequence"] or "") < at]
-        return _Life(known, at, self.before)
 
-
-def _lives(versions: list[dict[str, Any]]) -> dict[str, list[_Life]]:
+def _lives(versions: list[dict[str, Any]]) -> list[_Life]:
     """Cut the versions of each table where it got another key."""
     lives: dict[str, list[_Life]] = {}
     for version in versions:
@@ -214,10 +199,10 @@ def _lives(versions: list[dict[str, Any]]) -> dict[str, list[_Life]]:
             known.append(_Life([version]))
         elif version["key_changed"] and not version["is_dropped"]:
             known[-1] = replace(known[-1], until=version["valid_from_sequence"])
-            known.append(_Life([version], before=known[-1]))
+            known.append(_Life([version], is_rekeyed=True))
         else:
             known[-1].versions.append(version)
-    return lives
+    return [life for known in lives.values() for life in known]
 
 
 def shapes_from_versions(versions: list[dict[str, Any]]) -> list[TableShape]:
@@ -226,11 +211,9 @@ def shapes_from_versions(versions: list[dict[str, Any]]) -> list[TableShape]:
     Args:
         versions: Rows of the model ``table_schemas`` of the topic, in order.
     """
-    by_uid = _lives(versions)
-    lives = [life for known in by_uid.values() for life in known]
     groups: dict[tuple[str, str], list[list[_Life]]] = {}
     past: list[list[_Life]] = []
-    for life in sorted(lives, key=lambda life: life.end):
+    for life in sorted(_lives(versions), key=lambda life: life.end):
         if not life.has_columns:
             continue
         last = life.versions[-1]
@@ -239,177 +222,28 @@ def shapes_from_versions(versions: list[dict[str, Any]]) -> list[TableShape]:
             group
             and group[-1][-1].end <= life.begin
             and group[-1][-1].key == life.key
-            and life.before is None
+            and not life.is_rekeyed
         ):
             group[-1].append(life)
         else:
             past += group
             group[:] = [[life]]
-    bearers = Counter(
-        (name.database, name.table) for life in lives for name in life.names()
-    )
-    shapes = [_shape_of_lives(group[-1], by_uid, bearers) for group in groups.values()]
+    shapes = [_shape_of_lives(group[-1]) for group in groups.values()]
     for together in past:
-        shape = _shape_of_lives(together, by_uid, bearers)
-        shape.names = [name for life in together for name in life.names()]
-        shape.is_past = True
+        shape = _shape_of_lives(together)
+        shape.past_until = together[-1].end
         shapes.append(shape)
     return shapes
 
 
-def _shape_of_lives(
-    lives: list[_Life],
-    by_uid: dict[str, list[_Life]],
-    bearers: Counter[tuple[str, str]],
-) -> TableShape:
+def _shape_of_lives(lives: list[_Life]) -> TableShape:
     """Return the shape of lives that follow each other."""
     shape = shape_from_versions(
         [version for life in lives for version in life.versions]
     )
-    names = [name for life in lives for name in life.names()]
-    own = (shape.database, shape.table)
-    if {(name.database, name.table) for name in names} != {own} or bearers[own] > len(
-        names
-    ):
-        shape.names = names
+    shape.names = [name for life in lives for name in life.names()]
     shape.lives = [life.as_folded() for life in lives]
-    shape.ended_at = [life.until for life in lives if life.until is not None]
-    for life in lives:
-        before = life.before
-        # What began at the same commit had no rows before it.
-        while before is not None and before.begin >= life.begin:
-            before = before.before
-        if before is not None and _has_values_of_key(before, life):
-            shape.arrivals.append(_arrival(before, life.begin, None, by_uid))
-        elif before is not None:
-            shape.unknown_since[life.begin] = (
-                f"Rows have the key {', '.join(life.key)}, and no message tells which "
-                "value of it those before have"
-            )
-        _add_partition_changes(shape, life, by_uid)
-    if not shape.key_columns:
-        _doubt_rewritten_copies(shape)
-    for arrival in shape.arrivals:
-        if not arrival.shape.key_columns:
-            shape.unknown_since[arrival.at] = (
-                "How many equal rows came from a table without a key is not known"
-            )
     return shape
-
-
-def _has_values_of_key(before: _Life, life: _Life) -> bool:
-    """Whether the rows of a life can have the key of the next one.
-
-    Not if rows revealed the key's columns; a DDL that adds them gives them values,
-    unless the source numbers the rows.
-    """
-    if not set(life.key).isdisjoint(life.versions[0]["unknown_columns"] or ()):
-        return False
-    known = {column["name"] for column in before.versions[-1]["columns"]}
-    return life.versions[0]["ddl_sql"] is not None or known.issuperset(life.key)
-
-
-def _doubt_rewritten_copies(shape: TableShape) -> None:
-    """Note the DDLs that changed rows which no key tells apart."""
-    rewritten = {*shape.rewritten_at, *(at for at, _ in shape.ended_where)}
-    for version in shape.versions:
-        at = version["valid_from_sequence"]
-        if at in rewritten:
-            shape.unknown_since[at] = (
-                f"{version['ddl_sql']}: the table has no key, so which of its rows "
-                "this concerns is not known"
-            )
-
-
-def _arrival(
-    life: _Life, at: str, condition: str | None, by_uid: dict[str, list[_Life]]
-) -> Arrival:
-    """Return the rows that a life leaves to another at a DDL."""
-    shape = _shape_of_lives([life.up_to(at)], by_uid, Counter())
-    shape.names = life.up_to(at).names()
-    shape.ended_at = [
-        version["valid_from_sequence"]
-        for version in shape.versions
-        if version["row_effect"] == "close_all"
-    ] + [at]
-    return Arrival(at, shape, condition)
-
-
-def _add_partition_changes(
-    shape: TableShape, life: _Life, by_uid: dict[str, list[_Life]]
-) -> None:
-    """Add the rows that went and came with partitions."""
-    for version in life.versions:
-        at = version["valid_from_sequence"]
-        for change in version["partition_changes"]:
-            if not _add_partition_change(shape, version, change, by_uid):
-                shape.unknown_since[at] = (
-                    f"{version['ddl_sql']}: which rows it concerns is not known, as the "
-                    "other table was not there before it"
-                )
-
-
-def _add_partition_change(
-    shape: TableShape,
-    version: dict[str, Any],
-    change: dict[str, Any],
-    by_uid: dict[str, list[_Life]],
-) -> bool:
-    """Add rows that went and came; False if nobody knows which came."""
-    at = version["valid_from_sequence"]
-    if change["counterpart_uid"] is None:
-        shape.ended_where.append((at, _condition(shape, version, change)))
-        return True
-    lives = by_uid[change["counterpart_uid"]]
-    other = next((life for life in lives if life.begin < at <= life.end), None)
-    if other is None:
-        return False
-    other_version = next(
-        v for v in reversed(other.versions) if (v["valid_from_sequence"] or "") < at
-    )
-    if change["is_partitioned_side"]:
-        shape.ended_where.append((at, _condition(shape, version, change)))
-        shape.arrivals.append(_arrival(other, at, None, by_uid))
-        return True
-    arrival = _arrival(other, at, None, by_uid)
-    condition = _condition(arrival.shape, other_version, change)
-    shape.ended_where.append((at, "true"))
-    shape.arrivals.append(replace(arrival, condition=condition))
-    return True
-
-
-def _condition(
-    shape: TableShape, version: dict[str, Any], change: dict[str, Any]
-) -> str:
-    """Return which rows a DDL concerns, on the image of a shape's model."""
-    model_columns = {
-        incarnation.column_id: name
-        for name, incarnations in shape.columns.items()
-        for incarnation in incarnations
-    }
-    by_name = {
-        column["name"]: model_columns.get(_column_id(version, column), column["name"])
-        for column in version["columns"]
-    }
-    return rows_of(
-        change,
-        lambda name: "image.`" + by_name[name].replace("`", "``") + "`",
-    )
-
-
-@dataclass(frozen=True)
-class Arrival:
-    """Rows that come to a table by a DDL, without row events.
-
-    Attributes:
-        at: Sequence of the DDL.
-        shape: The table that they leave, up to the DDL.
-        condition: Which of its rows, a condition on the image; None for all.
-    """
-
-    at: str
-    shape: TableShape
-    condition: str | None
 
 
 def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
@@ -419,7 +253,6 @@ def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
         versions: Rows of the model ``table_schemas`` of lives that follow each other.
     """
     incarnations: dict[str, Incarnation] = {}
-    rewritten: set[str] = set()
     reshaped: set[str] = set()
     unsent: dict[str, None] = {}
     for version, begin, is_created in _with_begins(versions):
@@ -443,13 +276,10 @@ def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
         for change in version["image_changes"]:
             if change["kind"] != "retyped":
                 reshaped.add(since)
-            elif change["changes_text"] and change["from_type"]:
-                rewritten.add(since)
-                _note_change(incarnations[_column_id(version, change)], since, change)
+            elif change["value_accuracy"] == "unknown":
+                changed = incarnations[_column_id(version, change)]
+                changed.unknown_at.append(since)
     last = versions[-1]
-    if not last["key_columns"]:
-        # A row is what it holds: its DELETE has the new column's default.
-        reshaped -= {v["valid_from_sequence"] for v in versions if _only_adds(v)}
     spark = _rename(incarnations.values())
     columns: dict[str, list[Incarnation]] = {}
     live = [
@@ -469,21 +299,11 @@ def shape_from_versions(versions: list[dict[str, Any]]) -> TableShape:
         live=live,
         key_columns=[spark.get(name, name) for name in last["key_columns"]],
         unsent=list(unsent),
-        rewritten_at=sorted(rewritten | reshaped),
         reshaped_at=sorted(reshaped),
         partial=_partial(versions),
         source_names={kept: name for name, kept in spark.items() if kept != name},
         versions=versions,
     )
-
-
-def _note_change(life: Incarnation, at: str, change: dict[str, Any]) -> None:
-    """Note what a DDL made of the values of a column."""
-    if change["value_accuracy"] == "unknown":
-        life.unknown_at.append(at)
-    else:
-        old, new = change["from_type"], change["to_type"]
-        life.converts.append((at, parse_type(old), parse_type(new)))
 
 
 def _with_begins(
@@ -552,10 +372,6 @@ def _freed_at(incarnations: dict[str, Incarnation], name: str) -> str | None:
             if borne == name and end is not None:
                 moments.append(end)
     return max(moments, default=None)
-
-
-def _only_adds(version: dict[str, Any]) -> bool:
-    return {change["kind"] for change in version["image_changes"]} == {"added"}
 
 
 def _partial(versions: list[dict[str, Any]]) -> str:

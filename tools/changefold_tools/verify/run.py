@@ -337,21 +337,6 @@ def declare_topics(project: Path, topics: list[dict[str, Any]]) -> None:
     write_models(render_sources(topics), project / "models", check=False)
 
 
-def read_row_versions(project: Path) -> None:
-    """Make the models of a scratch project views of `row_versions`.
-
-    Args:
-        project: Folder of the scratch project.
-    """
-    path = project / "dbt_project.yml"
-    settings = yaml.safe_load(path.read_text())
-    settings["vars"]["row_versions"] = True
-    histories = settings["models"]["changefold"]["history"]
-    histories["+materialized"] = "view"
-    del histories["+tblproperties"]
-    path.write_text(yaml.safe_dump(settings, sort_keys=False))
-
-
 def build_recording(  # noqa: PLR0913 # each is an option of its own
     recording: Recording,
     project: Path,
@@ -361,7 +346,6 @@ def build_recording(  # noqa: PLR0913 # each is an option of its own
     before_run: Callable[[Path], None] | None = None,
     carrier: Carrier | None = None,
     target: str = "local",
-    row_versions: bool = False,
 ) -> NotApplied:
     """Build a recording in a scratch project and export its tables.
 
@@ -373,16 +357,12 @@ def build_recording(  # noqa: PLR0913 # each is an option of its own
         before_run: Called with the scratch project before each run of dbt.
         carrier: What brings the messages; files by default.
         target: Of the profile.
-        row_versions: Whether models are views of `row_versions`, which is compared with
-            one fold of the whole log after several runs.
 
     Returns:
         What is not in the tables at the end.
     """
     lines = recording.lines()
     with scratch_project(project, target) as copy:
-        if row_versions:
-            read_row_versions(copy)
         carrier = carrier or Files(copy / "messages")
         declare_topics(copy, carrier.declare(declared_by(recording, lines)))
 
@@ -399,7 +379,7 @@ def build_recording(  # noqa: PLR0913 # each is an option of its own
         return NotApplied(
             _pending(spark),
             _cut_down(spark),
-            _compare_row_versions(copy) if row_versions and runs > 1 else None,
+            _compare_row_versions(copy) if runs > 1 else None,
         )
 
 
@@ -468,7 +448,6 @@ def verify(  # noqa: PLR0913 # each is an option of its own
     before_run: Callable[[Path], None] | None = None,
     carrier: Carrier | None = None,
     target: str = "local",
-    row_versions: bool = False,
     console: Console | None = None,
 ) -> bool:
     """Build a recording, compare with the truth beside it, print the result.
@@ -481,7 +460,6 @@ def verify(  # noqa: PLR0913 # each is an option of its own
         before_run: As in `build_recording`.
         carrier: As in `build_recording`.
         target: As in `build_recording`.
-        row_versions: As in `build_recording`.
         console: Where to print.
 
     Returns:
@@ -498,7 +476,6 @@ def verify(  # noqa: PLR0913 # each is an option of its own
             before_run=before_run,
             carrier=carrier,
             target=target,
-            row_versions=row_versions,
         )
         console.print(f"{recording.folder.name} / {recording.variant}, {runs} run(s)")
         return compare_tables(recording, folder, left, console)
@@ -511,7 +488,6 @@ def verify_together(  # noqa: PLR0913 # each is an option of its own
     runs: int | None = 1,
     export: Path | None = None,
     target: str = "local",
-    row_versions: bool = False,
     console: Console | None = None,
 ) -> dict[str, bool]:
     """Build recordings as topics of one scratch project, in one Spark, and compare each.
@@ -527,7 +503,6 @@ def verify_together(  # noqa: PLR0913 # each is an option of its own
             with one message of every topic.
         export: Folder to keep the exported tables in, a folder for each topic.
         target: As in `build_recording`.
-        row_versions: As in `build_recording`.
         console: Where to print.
 
     Returns:
@@ -546,8 +521,6 @@ def verify_together(  # noqa: PLR0913 # each is an option of its own
         scratch_project(project, target) as copy,
         tempfile.TemporaryDirectory(prefix="changefold-export-") as folder,
     ):
-        if row_versions:
-            read_row_versions(copy)
         lines = {name: each.lines() for name, each in topics.items()}
         files = {name: Files(copy / "messages" / name) for name in topics}
         declared = [
@@ -583,7 +556,7 @@ def verify_together(  # noqa: PLR0913 # each is an option of its own
             left = NotApplied(_pending(spark, name), _cut_down(spark, name))
             console.print(f"{name}, {count} run(s)", highlight=False)
             equal[name] = compare_tables(recording, exported, left, console)
-        if row_versions and count > 1:
+        if count > 1:
             compared = _compare_row_versions(copy)
             equal["row_versions"] = _are_equal(compared, console)
     return equal

@@ -1,20 +1,4 @@
 {#
-    Whether one statement may move rows to keys that others leave: the source tells of each
-    row its end and its begin, one row after the other, and one commit of a key may so begin
-    a row before it ends the one that was there.
-
-    Returns:
-        A bool.
-#}
-{% macro keys_may_shift() %}
-    {%- set topic = changefold.topic_of_model() -%}
-    {{ return(
-        topic and topic.protocol == 'debezium' and '_cdc_copy' not in config.get('key_columns')
-    ) }}
-{% endmacro %}
-
-
-{#
     States of rows without the deletes that end a row which an insert of the same commit has
     replaced: what the insert wrote stays.
 
