@@ -15,6 +15,10 @@
         {%- if state.noted -%}
             {{ log('Rebuilding ' ~ relation ~ ' from the whole log: its model or a rule of a filter has changed, or what the last build knew of tables is gone', info=True) }}
         {%- endif -%}
+        {%- set histories = changefold._histories_that_are_tables() -%}
+        {%- if histories -%}
+            {{ log(histories | length ~ ' histories that are tables (`' ~ histories[0] ~ '`, ...) become views of ' ~ relation ~ ': the whole log is folded into it once', info=True) }}
+        {%- endif -%}
         {%- call statement('main') -%}
             {{ changefold.create_table_with(
                 relation, compiled_code,
@@ -43,6 +47,22 @@
     {{ run_hooks(post_hooks) }}
     {{ return({'relations': [relation]}) }}
 {% endmaterialization %}
+
+
+{# Names of the histories that a version before `row_versions` has built as tables. #}
+{% macro _histories_that_are_tables() %}
+    {%- set names = [] -%}
+    {%- for node in graph.nodes.values()
+        if node.config.get('lives') and node.config.materialized == 'view' -%}
+        {%- set existing = load_cached_relation(
+            api.Relation.create(schema=node.schema, identifier=node.alias)
+        ) -%}
+        {%- if existing is not none and existing.type == 'table' -%}
+            {%- do names.append(node.alias) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(names) }}
+{% endmacro %}
 
 
 {#

@@ -105,7 +105,7 @@
 
 {#
     Why a build may not be published: a node failed, or one was left out that is published
-    or tests what is.
+    or tests what is. A view that readers have already may be left out: it shows what is new.
 
     Arguments:
         nodes: of `published_nodes`.
@@ -123,9 +123,18 @@
     {%- set ancestors = {} -%}
     {%- for node in nodes -%}{%- do changefold._add_ancestors(node.unique_id, ancestors) -%}{%- endfor -%}
     {%- set needed = [] -%}
-    {%- for node in nodes -%}{%- do needed.append(node.unique_id) -%}{%- endfor -%}
+    {%- set shown = [] -%}
+    {%- for node in nodes -%}
+        {%- if node.config.materialized == 'view' and node.unique_id not in states
+            and adapter.view_properties(changefold.shown_for(node)) -%}
+            {%- do shown.append(node.unique_id) -%}
+        {%- else -%}
+            {%- do needed.append(node.unique_id) -%}
+        {%- endif -%}
+    {%- endfor -%}
     {%- for unique_id, node in graph.nodes.items() if node.resource_type == 'test' -%}
-        {%- if node.depends_on.nodes | select('in', ancestors) | list -%}
+        {%- set read = node.depends_on.nodes -%}
+        {%- if read | select('in', ancestors) | list and not read | select('in', shown) | list -%}
             {%- do needed.append(unique_id) -%}
         {%- endif -%}
     {%- endfor -%}

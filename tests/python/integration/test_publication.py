@@ -88,6 +88,7 @@ class Outcome:
         cuts: What `published_cuts` had at the end.
         refused: Operations that were refused.
         views: Names of the views for readers.
+        without_views: Rows after a build that left out the views.
     """
 
     states: dict[str, Rows] = field(default_factory=dict)
@@ -98,6 +99,7 @@ class Outcome:
     cuts: Rows = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     views: set[str] = field(default_factory=set)
+    without_views: Rows = field(default_factory=list)
 
 
 def write_marts(folder: Path) -> None:
@@ -196,6 +198,16 @@ def outcome() -> Iterator[Outcome]:
             for row in pipeline.rows("show views in verify_readers")
             if not row["isTemporary"]
         }
+        for path in (folder / "models" / "marts").iterdir():
+            path.unlink()
+        sent = len(first + refused + mended)
+        last = [change("INSERT", {"id": "5", "v": "1", "w": "9"}, 450), watermark(500)]
+        pipeline.land("4", "topic", records(last, sent))
+        pipeline.dbt(
+            *("build", "--quiet", "--exclude"),
+            *("path:models/history", "path:models/current"),
+        )
+        found.without_views = pipeline.rows(tables)
         yield found
 
 
@@ -253,6 +265,12 @@ def test_what_was_published_before_comes_back_for_all_tables(outcome: Outcome) -
 
 def test_operations_that_can_not_be_done_are_refused(outcome: Outcome) -> None:
     assert outcome.refused == ["roll_back_published", "tag_published", "tag_published"]
+
+
+def test_a_build_that_leaves_out_views_of_readers_is_published(
+    outcome: Outcome,
+) -> None:
+    assert sorted(ids(outcome.without_views)) == [1, 2, 5]
 
 
 def test_readers_have_what_the_views_need_and_no_more(outcome: Outcome) -> None:

@@ -1,4 +1,4 @@
-"""`row_versions` after a fold that was killed between two of its passes."""
+"""`row_versions` after a killed fold, and where a version before it had histories."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from conftest import PROJECT, Pipeline
 from messages import change, ddl, watermark
 
 from changefold.spark_text import sql_text
+from changefold_tools.generate.models import update_models
 from changefold_tools.session import spark_session
 from changefold_tools.verify.run import scratch_project
 
@@ -34,11 +35,15 @@ class Outcome:
         whole: After a fold of two passes.
         killed: When only the first one had been merged.
         ended: After the next run.
+        history: A history that had been a table.
+        said: By the build that made it a view.
     """
 
     whole: Rows
     killed: Rows
     ended: Rows
+    history: Rows
+    said: str
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +91,18 @@ def outcome() -> Iterator[Outcome]:
         )
         killed = pipeline.rows(VERSIONS)
         pipeline.dbt("run", "--quiet", "--select", "row_versions")
-        yield Outcome(whole, killed, pipeline.rows(VERSIONS))
+        ended = pipeline.rows(VERSIONS)
+        update_models(folder, "verify", check=False)
+        spark.sql("create table verify.scd2_db__t using iceberg as select 0 as code")
+        spark.sql("drop table verify.row_versions")
+        pipeline.dbt("run", "--quiet")
+        yield Outcome(
+            whole,
+            killed,
+            ended,
+            pipeline.rows("select code, is_current from verify.scd2_db__t order by 1"),
+            (folder / "logs" / "dbt.log").read_text("utf-8"),
+        )
 
 
 def test_rows_move_to_their_new_key(outcome: Outcome) -> None:
@@ -108,3 +124,13 @@ def test_a_fold_that_was_killed_between_two_passes_is_ended_by_the_next(
 ) -> None:
     assert {row["row_key"] for row in outcome.killed} == {'["1"]', '["2"]'}
     assert outcome.ended == outcome.whole
+
+
+def test_a_history_that_was_a_table_becomes_a_view_and_the_build_says_so(
+    outcome: Outcome,
+) -> None:
+    assert "1 histories that are tables (`scd2_db__t`, ...) become views" in outcome.said
+    assert outcome.history == [
+        {"code": 7, "is_current": False},
+        {"code": 9, "is_current": True},
+    ]

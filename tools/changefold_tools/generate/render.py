@@ -615,34 +615,24 @@ def table_rows(tables: list[TableModels]) -> dict[str, str]:
             "data_tests": [
                 {
                     "changefold.rows_are_sound": {
-                        "name": "values_fit_their_types",
+                        "name": "values_fit_and_are_known",
                         "description": (
                             "Every value of the source fits the type that its column "
-                            "has here. One row per table with versions where one does "
-                            "not: there the column is null, and its text stands in "
-                            "`_cdc_conversion_failures`. Zero dates are such values; "
+                            "has here, and was told by a message or follows from a rule "
+                            "of the source. One row per table with versions where that "
+                            "is not so, with the condition that does not hold. A value "
+                            "that does not fit is null, and its text stands in "
+                            "`_cdc_conversion_failures`: zero dates are such values; "
                             "times that say more than their column, which are there "
-                            "too, are none."
-                        ),
-                        "arguments": {"conditions": ["conversion_failures = 0"]},
-                        "config": {
-                            "severity": "warn",
-                            "meta": {"is_deterministic": True},
-                        },
-                    }
-                },
-                {
-                    "changefold.rows_are_sound": {
-                        "name": "values_are_known",
-                        "description": (
-                            "Every value was told by a message, or follows from a rule "
-                            "of the source. One row per table with versions where one "
-                            "does not: there the column is null, its name stands in "
-                            "`_cdc_unknown_columns`, and `unknown_values` counts it. A "
-                            "snapshot of the table tells them."
+                            "too, are none. One that is not known is null, and its name "
+                            "stands in `_cdc_unknown_columns`; a snapshot of the table "
+                            "tells it."
                         ),
                         "arguments": {
-                            "conditions": ["coalesce(size(unknown_values), 0) <= 0"]
+                            "conditions": [
+                                "conversion_failures = 0",
+                                "coalesce(size(unknown_values), 0) <= 0",
+                            ]
                         },
                         "config": {
                             "severity": "warn",
