@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -32,6 +33,27 @@ models:
       - {name: id, data_tests: [{accepted_values: {arguments: {values: ['1', '2']}}}]}
 """,
 }
+
+
+FIRST: Final = [
+    ddl("CREATE TABLE `t` (`id` INT PRIMARY KEY,`v` INT)", 100),
+    ddl("CREATE TABLE `u` (`id` INT PRIMARY KEY,`v` INT)", 110, table="u"),
+    change("INSERT", {"id": "1", "v": "1"}, 150),
+    change("INSERT", {"id": "1", "v": "1"}, 150, table="u"),
+    watermark(200),
+]
+REFUSED: Final = [
+    ddl("ALTER TABLE `t` ADD COLUMN `w` INT", 210),
+    change("INSERT", {"id": "3", "v": "1", "w": "7"}, 250),
+    change("INSERT", {"id": "3", "v": "1"}, 250, table="u"),
+    watermark(300),
+]
+MENDED: Final = [
+    change("DELETE", {"id": "3", "v": "1", "w": "7"}, 310),
+    change("INSERT", {"id": "2", "v": "1", "w": "8"}, 350),
+    change("INSERT", {"id": "2", "v": "1"}, 350, table="u"),
+    watermark(400),
+]
 
 
 class Reader:
@@ -120,25 +142,6 @@ def records(values: list[str], first: int) -> Rows:
 @pytest.fixture(scope="module")
 def outcome() -> Iterator[Outcome]:
     found = Outcome()
-    first = [
-        ddl("CREATE TABLE `t` (`id` INT PRIMARY KEY,`v` INT)", 100),
-        ddl("CREATE TABLE `u` (`id` INT PRIMARY KEY,`v` INT)", 110, table="u"),
-        change("INSERT", {"id": "1", "v": "1"}, 150),
-        change("INSERT", {"id": "1", "v": "1"}, 150, table="u"),
-        watermark(200),
-    ]
-    refused = [
-        ddl("ALTER TABLE `t` ADD COLUMN `w` INT", 210),
-        change("INSERT", {"id": "3", "v": "1", "w": "7"}, 250),
-        change("INSERT", {"id": "3", "v": "1"}, 250, table="u"),
-        watermark(300),
-    ]
-    mended = [
-        change("DELETE", {"id": "3", "v": "1", "w": "7"}, 310),
-        change("INSERT", {"id": "2", "v": "1", "w": "8"}, 350),
-        change("INSERT", {"id": "2", "v": "1"}, 350, table="u"),
-        watermark(400),
-    ]
     with scratch_project(PROJECT, "interpreted") as folder:
         pipeline = Pipeline(folder, {"topic": 1})
         settings = folder / "dbt_project.yml"
@@ -153,7 +156,7 @@ def outcome() -> Iterator[Outcome]:
                 "select * from verify_readers.rows_and_totals order by id"
             )
 
-        pipeline.land("1", "topic", records(first, 0))
+        pipeline.land("1", "topic", records(FIRST, 0))
         pipeline.dbt("run", "--quiet", "--select", "+table_schemas")
         update_models(folder, "verify", check=False)
         write_marts(folder)
@@ -163,12 +166,12 @@ def outcome() -> Iterator[Outcome]:
         found.columns.append(spark_session().sql(tables).columns)
         pipeline.dbt("run-operation", "tag_published", "--args", "{name: month_end}")
         with Reader() as reader:
-            pipeline.land("2", "topic", records(refused, len(first)))
+            pipeline.land("2", "topic", records(REFUSED, len(FIRST)))
             with pytest.raises(DbtFailedError):
                 pipeline.dbt("build", "--quiet")
             note("a test failed")
             update_models(folder, "verify", check=False)
-            pipeline.land("3", "topic", records(mended, len(first + refused)))
+            pipeline.land("3", "topic", records(MENDED, len(FIRST + REFUSED)))
             pipeline.dbt("build", "--quiet", "--select", "+cur_db__t")
             note("one table was built")
             pipeline.dbt("build", "--quiet")
@@ -198,9 +201,8 @@ def outcome() -> Iterator[Outcome]:
             for row in pipeline.rows("show views in verify_readers")
             if not row["isTemporary"]
         }
-        for path in (folder / "models" / "marts").iterdir():
-            path.unlink()
-        sent = len(first + refused + mended)
+        shutil.rmtree(folder / "models" / "marts")
+        sent = len(FIRST + REFUSED + MENDED)
         last = [change("INSERT", {"id": "5", "v": "1", "w": "9"}, 450), watermark(500)]
         pipeline.land("4", "topic", records(last, sent))
         pipeline.dbt(

@@ -129,7 +129,9 @@ def test_a_fold_that_was_killed_between_two_passes_is_ended_by_the_next(
 def test_a_history_that_was_a_table_becomes_a_view_and_the_build_says_so(
     outcome: Outcome,
 ) -> None:
-    assert "1 histories that are tables (`scd2_db__t`, ...) become views" in outcome.said
+    assert (
+        "1 histories that are tables (`scd2_db__t`, ...) become views" in outcome.said
+    )
     assert outcome.history == [
         {"code": 7, "is_current": False},
         {"code": 9, "is_current": True},
