@@ -68,7 +68,7 @@
 {#
     How the rows of the table are brought to its files, unless the model says it.
 
-    A rebuild writes them where they are: by `is_current`, Iceberg's way for partitions,
+    A rebuild writes them where they are: by `is_open`, Iceberg's way for partitions,
     they would all go to two tasks. A merge brings together what belongs to one file.
 
     Returns:

@@ -2,7 +2,7 @@
 {% macro json_schema(columns) -%}
     {%- set parts = [] -%}
     {%- for column in columns -%}
-        {%- do parts.append('`' ~ (column | replace('`', '``')) ~ '` string') -%}
+        {%- do parts.append(changefold.quoted(column) ~ ' string') -%}
     {%- endfor -%}
     {{ return(parts | join(', ')) }}
 {%- endmacro %}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from conftest import PROJECT, Pipeline
@@ -27,6 +27,26 @@ VERSIONS = """
 """
 
 
+BEFORE: Final = [
+    ddl("CREATE TABLE `t` (`id` INT PRIMARY KEY,`code` INT NOT NULL)", 100),
+    change("INSERT", {"id": "1", "code": "7"}, 150),
+    change("INSERT", {"id": "2", "code": "8"}, 160),
+    watermark(200),
+]
+BEHIND: Final = [
+    change("UPDATE", {"id": "2", "code": "9"}, 210, old={"code": "8"}),
+    ddl("ALTER TABLE `t` DROP PRIMARY KEY, ADD PRIMARY KEY (`code`)", 220),
+    change("DELETE", {"id": "1", "code": "7"}, 250),
+    watermark(300),
+]
+AGAIN: Final = [
+    ddl("DROP TABLE `t`", 310),
+    ddl("CREATE TABLE `t` (`id` INT PRIMARY KEY)", 320),
+    change("INSERT", {"id": "5"}, 350),
+    watermark(400),
+]
+
+
 @dataclass
 class Outcome:
     """What the table had.
@@ -37,6 +57,8 @@ class Outcome:
         ended: After the next run.
         history: A history that had been a table.
         said: By the build that made it a view.
+        recreated: Rows of the table, dropped and made again, before and after new models.
+        warned: Of how many tables without a model a test warned in between.
     """
 
     whole: Rows
@@ -44,38 +66,30 @@ class Outcome:
     ended: Rows
     history: Rows
     said: str
+    recreated: list[Rows]
+    warned: int
 
 
 @pytest.fixture(scope="module")
 def outcome() -> Iterator[Outcome]:
-    before = [
-        ddl("CREATE TABLE `t` (`id` INT PRIMARY KEY,`code` INT NOT NULL)", 100),
-        change("INSERT", {"id": "1", "code": "7"}, 150),
-        change("INSERT", {"id": "2", "code": "8"}, 160),
-        watermark(200),
-    ]
-    behind = [
-        change("UPDATE", {"id": "2", "code": "9"}, 210, old={"code": "8"}),
-        ddl("ALTER TABLE `t` DROP PRIMARY KEY, ADD PRIMARY KEY (`code`)", 220),
-        change("DELETE", {"id": "1", "code": "7"}, 250),
-        watermark(300),
-    ]
     with scratch_project(PROJECT, "interpreted") as folder:
         pipeline = Pipeline(folder, {"topic": 1})
 
-        def fold(name: str, messages: list[str], first: int) -> None:
+        def land(name: str, messages: list[str], first: int) -> None:
             records = [
                 {"partition": 0, "offset": first + place, "value": value}
                 for place, value in enumerate(messages)
             ]
             pipeline.land(name, "topic", records)
-            pipeline.dbt("run", "--quiet", "--select", "+row_versions")
 
-        fold("1", before, 0)
+        fold = ("run", "--quiet", "--select", "+row_versions")
+        land("1", BEFORE, 0)
+        pipeline.dbt(*fold)
         (noted,) = pipeline.rows(
             "show tblproperties verify.row_versions ('changefold.folded')"
         )
-        fold("2", behind, len(before))
+        land("2", BEHIND, len(BEFORE))
+        pipeline.dbt(*fold)
         whole = pipeline.rows(VERSIONS)
         _, first_pass, _ = pipeline.rows(
             "select snapshot_id from verify.row_versions.snapshots order by committed_at"
@@ -96,13 +110,29 @@ def outcome() -> Iterator[Outcome]:
         spark.sql("create table verify.scd2_db__t using iceberg as select 0 as code")
         spark.sql("drop table verify.row_versions")
         pipeline.dbt("run", "--quiet")
-        yield Outcome(
+        history = "select code, is_current from verify.scd2_db__t order by 1"
+        outcome = Outcome(
             whole,
             killed,
             ended,
-            pipeline.rows("select code, is_current from verify.scd2_db__t order by 1"),
+            pipeline.rows(history),
             (folder / "logs" / "dbt.log").read_text("utf-8"),
+            recreated=[],
+            warned=0,
         )
+        land("3", AGAIN, len(BEFORE + BEHIND))
+        pipeline.dbt("run", "--quiet")
+        outcome.recreated.append(pipeline.rows("select * from verify.cur_db__t"))
+        tested = pipeline.dbt("test", "--select", "models_have_every_source_column")
+        (outcome.warned,) = (
+            result.failures
+            for result in tested.results
+            if result.node.resource_type == "test"
+        )
+        update_models(folder, "verify", check=False)
+        pipeline.dbt("run", "--quiet")
+        outcome.recreated.append(pipeline.rows("select id from verify.cur_db__t"))
+        yield outcome
 
 
 def test_rows_move_to_their_new_key(outcome: Outcome) -> None:
@@ -136,3 +166,10 @@ def test_a_history_that_was_a_table_becomes_a_view_and_the_build_says_so(
         {"code": 7, "is_current": False},
         {"code": 9, "is_current": True},
     ]
+
+
+def test_a_table_that_was_made_again_is_shown_by_new_models_and_warned_of_before(
+    outcome: Outcome,
+) -> None:
+    assert outcome.recreated == [[], [{"id": 5}]]
+    assert outcome.warned == 1
