@@ -58,7 +58,9 @@ followed as (
 
 ),
 
-unknown_effects as (
+-- What a version of a table leaves unknown: what its statement did to rows, what those
+-- from before it have in a column, and what in a key that rows told of.
+unknown_in_versions as (
 
     select
         kafka_topic,
@@ -67,54 +69,37 @@ unknown_effects as (
         table_uid,
         valid_from_sequence as since_sequence,
         ddl_sql,
-        concat('What it did to rows is not known: ', coalesce(reason, 'no reason'))
-            as reason
-    from table_schemas
-    where row_effect = 'unknown'
-
-),
-
--- Of rows from before a statement nobody tells what they have in a column.
-unknown_values as (
-
-    select
-        kafka_topic,
-        source_database,
-        source_table,
-        table_uid,
-        valid_from_sequence as since_sequence,
-        ddl_sql,
-        concat(
-            'No message tells of rows from before it what they have in ',
-            array_join(unknown_columns, ', ')
-        ) as reason
-    from table_schemas
-    where size(unknown_columns) > 0
-
-),
-
--- Rows told of another key, and the rows before it lack columns of it.
-unknown_keys as (
-
-    select
-        kafka_topic,
-        source_database,
-        source_table,
-        table_uid,
-        valid_from_sequence as since_sequence,
-        ddl_sql,
-        concat(
-            'Rows have the key ',
-            array_join(key_columns, ', '),
-            ', and no message tells which value of it those before have'
-        ) as reason
+        explode(array_compact(array(
+            if(
+                row_effect = 'unknown',
+                concat(
+                    'What it did to rows is not known: ', coalesce(reason, 'no reason')
+                ),
+                null
+            ),
+            if(
+                size(unknown_columns) > 0,
+                concat(
+                    'No message tells of rows from before it what they have in ',
+                    array_join(unknown_columns, ', ')
+                ),
+                null
+            ),
+            if(
+                key_changed
+                and not is_dropped
+                and ddl_sql is null
+                and size(array_except(key_columns, columns_before)) > 0
+                and coalesce(size(unknown_columns), 0) <= 0,
+                concat(
+                    'Rows have the key ',
+                    array_join(key_columns, ', '),
+                    ', and no message tells which value of it those before have'
+                ),
+                null
+            )
+        ))) as reason
     from followed
-    where
-        key_changed
-        and not is_dropped
-        and ddl_sql is null
-        and size(array_except(key_columns, columns_before)) > 0
-        and coalesce(size(unknown_columns), 0) <= 0
 
 ),
 
@@ -356,11 +341,7 @@ rolled_back as (
 
 doubtful as (
 
-    select * from unknown_effects
-    union all
-    select * from unknown_values
-    union all
-    select * from unknown_keys
+    select * from unknown_in_versions
     union all
     select * from unknown_exchanges
     union all
@@ -375,14 +356,14 @@ doubtful as (
         not_understood.ddl_sql,
         not_understood.reason
     from not_understood
-    left anti join unknown_effects
+    left anti join table_schemas
         on
-            not_understood.kafka_topic = unknown_effects.kafka_topic
-            and not_understood.since_sequence = unknown_effects.since_sequence
+            not_understood.kafka_topic = table_schemas.kafka_topic
+            and not_understood.since_sequence = table_schemas.valid_from_sequence
             and lower(not_understood.source_database)
-            = lower(unknown_effects.source_database)
-            and lower(not_understood.source_table)
-            = lower(unknown_effects.source_table)
+            = lower(table_schemas.source_database)
+            and lower(not_understood.source_table) = lower(table_schemas.source_table)
+            and table_schemas.row_effect = 'unknown'
     union all
     select
         *,
