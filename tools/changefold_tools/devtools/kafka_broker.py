@@ -42,6 +42,7 @@ listener.name.sasl.plain.sasl.jaas.config=org.apache.kafka.common.security.plain
 controller.quorum.bootstrap.servers=127.0.0.1:{controller}
 log.dirs={folder}/data
 log.retention.check.interval.ms=200
+log.retention.ms=-1
 log.segment.delete.delay.ms=0
 offsets.topic.num.partitions=1
 offsets.topic.replication.factor=1
@@ -50,6 +51,7 @@ transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 auto.create.topics.enable=false
 """
+"""Messages stay whatever their age is: those of recordings are older than a week."""
 
 _LOG: Final = """\
 rootLogger.level=warn
