@@ -190,7 +190,9 @@ class SparkSessionHandle:
         self._rows = None
         self.spark.sparkContext.setJobDescription(str(self._connection.name))
         try:
-            self._frame = self.spark.sql(sql.strip().removesuffix(";"))
+            # With no arguments at all PySpark makes a Java list of none, which takes as
+            # long as a small statement.
+            self._frame = self.spark.sql(sql.strip().removesuffix(";"), {})
         finally:
             if not _READS.match(sql):
                 WRITES.add()

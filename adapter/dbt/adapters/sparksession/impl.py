@@ -104,11 +104,11 @@ class SparkSessionAdapter(SparkAdapter):
         manager = self.spark._jsparkSession.sessionState().catalogManager()
         catalog = manager.catalog(self.config.credentials.catalog)
         gateway: Any = self.spark.sparkContext._gateway
-        namespace = gateway.new_array(jvm.java.lang.String, 1)
+        # By their whole names: py4j looks for `java`, `java.lang` and so on as classes.
+        namespace = gateway.new_array(getattr(jvm, "java.lang.String"), 1)
         namespace[0] = str(relation.schema)
-        name = jvm.org.apache.spark.sql.connector.catalog.Identifier.of(
-            namespace, str(relation.identifier)
-        )
+        identifiers = getattr(jvm, "org.apache.spark.sql.connector.catalog.Identifier")
+        name = identifiers.of(namespace, str(relation.identifier))
         try:
             with self.connections.exception_handler("load"):
                 return catalog.loadView(name) if is_view else catalog.loadTable(name)
