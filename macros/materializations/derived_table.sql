@@ -2,27 +2,38 @@
     A table that is written again only when one of the tables it reads has changed, or
     its own definition has.
 
-    What it was made from is kept in a property of the table: the content ids of its
-    inputs and a hash of the compiled statement. So a build without new data writes
-    nothing. The statement may read `this`, its own state before, for a sum that goes
-    on: the replacement is one atomic commit.
+    What it was made from is kept in properties of the table: the content ids of its
+    inputs and a hash of its definition. So a build without new data writes nothing. With
+    `compared: true` rows that are those of the table are not written either: what reads
+    the table has nothing new then. The statement may read `this`, its own state before,
+    for a sum that goes on: the replacement is one atomic commit.
 #}
 {% materialization derived_table, adapter='sparksession' %}
     {%- set relation = this.incorporate(type='table') -%}
     {%- set existing = load_cached_relation(this) -%}
     {{ run_hooks(pre_hooks) }}
     {%- set inputs = changefold.input_fingerprint() -%}
-    {%- set known = adapter.table_properties(relation) -%}
-    {%- if inputs and not flags.FULL_REFRESH and known.get('changefold.inputs') == inputs -%}
+    {%- set made_from = [
+        ('changefold.inputs', inputs),
+        ('changefold.definition', changefold._definition()),
+        ('changefold.filters', changefold.filters_digest()),
+    ] -%}
+    {%- set known = {} if flags.FULL_REFRESH else adapter.table_properties(relation) -%}
+    {%- if inputs and known.get('changefold.inputs') == inputs -%}
         {%- do changefold._skipped('nothing new') -%}
+    {%- elif config.get('compared')
+        and known.get('changefold.definition') == changefold._definition()
+        and changefold._has_rows_of(relation, compiled_code) -%}
+        {%- do run_query(
+            'alter table ' ~ relation ~ ' set tblproperties (' ~ changefold.property_list(made_from) ~ ')'
+        ) -%}
+        {%- do changefold._skipped('the same rows') -%}
     {%- else -%}
         {%- if existing is not none and existing.type == 'view' -%}
             {%- do adapter.drop_relation(existing) -%}
         {%- endif -%}
         {%- call statement('main') -%}
-            {{ changefold.create_table_with(relation, compiled_code, [
-                ('changefold.inputs', inputs), ('changefold.filters', changefold.filters_digest()),
-            ]) }}
+            {{ changefold.create_table_with(relation, compiled_code, made_from) }}
         {%- endcall -%}
     {%- endif -%}
     {{ run_hooks(post_hooks) }}
@@ -84,6 +95,24 @@
     {%- if states is none -%}
         {{ return('') }}
     {%- endif -%}
-    {%- set own = [model.raw_code, model.config.get('tblproperties') | string, changefold.declared_topics() | string] -%}
-    {{ return(local_md5((own + states) | join('\n'))) }}
+    {{ return(local_md5(([changefold._definition()] + states) | join('\n'))) }}
+{% endmacro %}
+
+
+{# The model's own code and the declared topics, as a text of fixed length. #}
+{% macro _definition() %}
+    {{ return(local_md5([
+        model.raw_code, model.config.get('tblproperties') | string, changefold.declared_topics() | string,
+    ] | join('\n'))) }}
+{% endmacro %}
+
+
+{# Whether a `select` returns the rows that a table has, in any order, each as often. #}
+{% macro _has_rows_of(relation, sql) %}
+    {%- set digest = "count(*), sum(cast(xxhash64(to_json(struct(*), map('ignoreNullFields', 'false')))"
+        ~ ' as decimal(38, 0)))' -%}
+    {{ return(run_query(
+        'select (select struct(' ~ digest ~ ') from (' ~ sql ~ ')) = (select struct(' ~ digest ~ ') from '
+        ~ relation ~ ')'
+    ).rows[0][0]) }}
 {% endmacro %}

@@ -1,3 +1,5 @@
+{{ config(compared=true) }}
+
 with
 
 table_schemas as (

@@ -1,3 +1,5 @@
+{{ config(compared=true) }}
+
 with
 
 folded_tables as (

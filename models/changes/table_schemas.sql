@@ -1,3 +1,5 @@
+{{ config(compared=true) }}
+
 with
 
 declared_types as (

@@ -60,6 +60,7 @@ class Outcome:
     balance: dict[str, Any]
     raw_messages: int
     written_without_news: list[str]
+    said_without_ddls: dict[str, str]
     refused: str
 
 
@@ -130,6 +131,10 @@ def outcome() -> Iterator[Outcome]:
         (balance,) = pipeline.rows(
             "select * from verify.balance where kafka_topic = 'bad'"
         )
+        inserted = change("INSERT", {"id": "3", "v": "1"}, 205)
+        pipeline.land("3", "boundary", records([inserted, watermark(300)], first=5))
+        without_ddls = pipeline.dbt("run", "--quiet")
+        changes.append(_changes(pipeline))
         raw_messages = len(pipeline.rows("select * from verify.raw_twice"))
         pipeline.land("anew", "twice", records([one[0], watermark(300)]))
         refused = io.StringIO()
@@ -149,12 +154,18 @@ def outcome() -> Iterator[Outcome]:
                 if result.node.resource_type == "model"
                 and not str(result.message).startswith("SKIP")
             ],
+            said_without_ddls={
+                result.node.name: str(result.message)
+                for result in without_ddls
+                if str(result.message).startswith("SKIP")
+            },
             refused=" ".join(refused.getvalue().split()),
         )
 
 
 def test_a_change_with_the_watermarks_own_timestamp_waits(outcome: Outcome) -> None:
-    assert [after["boundary"] for after in outcome.changes] == [{150}, {150, 200}]
+    seen = [after["boundary"] for after in outcome.changes]
+    assert seen == [{150}, {150, 200}, {150, 200, 205}]
 
 
 def test_a_partition_that_has_sent_nothing_holds_the_cut(outcome: Outcome) -> None:
@@ -184,6 +195,14 @@ def test_another_message_at_a_known_offset_stops_the_run(outcome: Outcome) -> No
 
 def test_a_build_without_new_messages_writes_nothing(outcome: Outcome) -> None:
     assert outcome.written_without_news == []
+
+
+def test_tables_whose_rows_are_the_same_are_not_written(outcome: Outcome) -> None:
+    said = outcome.said_without_ddls
+    compared = ("table_schemas", "folded_tables", "table_ends")
+    assert {said.get(name) for name in compared} == {"SKIP the same rows"}
+    assert said["column_moments"] == said["row_moves"] == "SKIP nothing new"
+    assert "row_versions" not in said
 
 
 def test_bad_messages_are_quarantined_with_a_class_and_a_sentence(
