@@ -11,6 +11,7 @@
         values which it did not change), lacks_keys (whether it reads a table without a key),
         changes_columns (whether it reads a table of which a DDL changed the columns),
         ends_partitions (whether it reads one of which a DDL ended rows of partitions),
+        ends_rows (whether something ended all rows of a table since what is new),
         moves (all DDLs that moved rows: kafka_topic, table_uid, moved_at), moved_at (change
         sequence of that behind which this pass folds; none in the first).
 #}
@@ -57,10 +58,43 @@
             if state.goes_on else changefold._some_table('changes_columns', note),
         'ends_partitions': news | selectattr('ends_partitions') | list | length > 0
             if state.goes_on else changefold._some_table('ends_partitions', note),
+        'ends_rows': changefold._ends_rows(news if state.goes_on else none, note),
         'moves': changefold._moves(note),
         'moved_at': none,
     }) -%}
     {{ return(state) }}
+{% endmacro %}
+
+
+{#
+    Whether something may have ended all rows of a table, or of a partition, since what is
+    new; without news, ever.
+#}
+{% macro _ends_rows(news, note) %}
+    {%- set last_ends = changefold._last_ends(note) -%}
+    {%- if news is none -%}
+        {{ return(last_ends | length > 0) }}
+    {%- endif -%}
+    {%- for row in news
+        if last_ends.get(row.kafka_topic, '') >= changefold.moment_of_text(row.since) -%}
+        {{ return(true) }}
+    {%- endfor -%}
+    {{ return(false) }}
+{% endmacro %}
+
+
+{# Of each topic with `table_ends` the last end_sequence, as a mapping. #}
+{% macro _last_ends(note) %}
+    {%- set table_ends = changefold.built_relation('table_ends') if execute else none -%}
+    {%- set last_ends = {} -%}
+    {%- set rows = adapter.query_once(
+        'select kafka_topic, max(end_sequence) as last_end from ' ~ table_ends ~ ' group by kafka_topic',
+        note.table_ends
+    ) if table_ends else [] -%}
+    {%- for row in rows -%}
+        {%- do last_ends.update({row.kafka_topic: row.last_end}) -%}
+    {%- endfor -%}
+    {{ return(last_ends) }}
 {% endmacro %}
 
 
@@ -209,7 +243,7 @@
         ~ " and ends.kept_up_to = concat(news.read_at, '~')),"
         ~ ' changed as (' ~ changefold.changed_tables(state) ~ '),'
         ~ ' told as (select kafka_topic, table_uid, since, null as changed_since from news'
-        ~ ' union all select *, since as changed_since from read_again'
+        ~ (' union all select *, since as changed_since from read_again' if changefold._last_ends(state.note) else '')
         ~ ' union all select *, since as changed_since from changed),'
         ~ ' lives as (select kafka_topic, table_uid, min(since) as since,'
         ~ ' min(changed_since) as changed_since from told group by all)'

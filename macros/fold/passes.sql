@@ -107,6 +107,7 @@
         'lacks_keys': news | selectattr('lacks_key') | list | length > 0,
         'changes_columns': news | selectattr('changes_columns') | list | length > 0,
         'ends_partitions': news | selectattr('ends_partitions') | list | length > 0,
+        'ends_rows': changefold._ends_rows(news, fold.note),
         'moves': fold.moves,
         'moved_at': moved_at,
     }) }}

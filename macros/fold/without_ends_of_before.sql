@@ -12,10 +12,14 @@
         keys_sql: expressions of the key's columns.
 
     Returns:
-        A `select` of the relation's columns, and what the macro compared.
+        A `select` of the relation's columns, and what the macro compared, if a topic is of
+        Debezium: the sequences of others tell no such positions.
 #}
 {% macro without_ends_of_before(states, keys_sql) -%}
     {%- set key = 'partition by ' ~ keys_sql ~ ' order by change_sequence' -%}
+    {%- if changefold.is_of_protocols(['debezium']) == 'false' %}
+    select * from {{ states }}
+    {%- else %}
     with
 
     inserted as (
@@ -56,4 +60,5 @@
 
     select * from told
     where not (ends_an_insert and coalesce(met_a_row, false))
+    {%- endif %}
 {%- endmacro %}

@@ -112,6 +112,7 @@ ends_of_tables as (
         collect_list(struct(end_sequence, kept_up_to, ended_by, partition_changes))
             as table_ends
     from {{ ref('table_ends') }}
+    where {{ fold.ends_rows | lower }}
     group by kafka_topic, table_uid
 
 ),
@@ -208,101 +209,10 @@ completed as (
 
 ),
 
-followed as (
-
-    select
-        *,
-        from_json(
-            if(
-                cardinality(filter(
-                    table_ends, table_end -> table_end.partition_changes is not null
-                )) > 0,
-                payload.image,
-                null
-            ),
-            'map<string, string>'
-        ) as texts,
-        lead(change_sequence) over (
-            partition by {{ of_row }}
-            order by
-                change_sequence asc,
-                is_deleted desc,
-                kafka_partition asc,
-                kafka_offset asc,
-                event_index asc
-        ) as next_sequence
-    from completed
-
-),
-
--- The first thing that ended all rows of the table, or of its partition, while the row
--- was there.
-met as (
-
-    select
-        *,
-        array_min(filter(
-            table_ends,
-            table_end -> not is_deleted
-            and if(
-                table_end.ended_by = 'snapshot',
-                table_end.end_sequence > change_sequence,
-                table_end.end_sequence >= change_sequence
-            )
-            and coalesce(table_end.kept_up_to < next_sequence, true)
-            and coalesce(
-                {{ is_in_partitions('table_end.partition_changes', 'texts') }}, true
-            )
-        )) as row_end
-    from followed
-
-),
-
 -- The states that a row went through, also that it was not there.
 states as (
 
-    select
-        kafka_topic,
-        table_uid,
-        row_key,
-        row_copy,
-        state.change_sequence,
-        state.is_deleted,
-        state.is_ddl,
-        state.payload,
-        if(
-            state.is_deleted,
-            null,
-            coalesce(
-                state.payload.known_hash,
-                xxhash64(if(row_copy > 0, row_key, state.payload.image))
-            )
-        ) as row_hash,
-        kafka_partition,
-        kafka_offset,
-        event_index
-    from met
-        lateral view
-        explode(array_compact(array(
-            struct(change_sequence, is_deleted, false as is_ddl, payload),
-            if(
-                row_end is null,
-                null,
-                struct(
-                    row_end.end_sequence as change_sequence,
-                    true as is_deleted,
-                    true as is_ddl,
-                    struct(
-                        row_end.ended_by as op,
-                        cast(null as bigint) as commit_ts,
-                        cast(null as bigint) as batch_id,
-                        cast(null as string) as image,
-                        cast(null as bigint) as known_hash,
-                        cast(null as array<string>) as unknown_columns
-                    ) as payload
-                )
-            )
-        ))) as state
+    {{ ends_of_rows('completed', row_columns, fold) }}
 
 ),
 
