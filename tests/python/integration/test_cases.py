@@ -17,7 +17,11 @@ CASES: Final = sorted(
 )
 
 
-@pytest.fixture(scope="module", params=[1, 2])
+RUNS: Final = {1: "local", 2: "interpreted"}
+"""Number of runs, and the target of the profile: users' own, and the quicker one."""
+
+
+@pytest.fixture(scope="module", params=RUNS)
 def outcome(request: pytest.FixtureRequest) -> tuple[dict[str, bool], str]:
     """By the case, whether its rows are those of the source; and the report."""
     report = io.StringIO()
@@ -26,6 +30,7 @@ def outcome(request: pytest.FixtureRequest) -> tuple[dict[str, bool], str]:
         recordings,
         PROJECT,
         runs=request.param,
+        target=RUNS[request.param],
         console=Console(file=report, width=120),
     )
     return equal, report.getvalue()
