@@ -6,15 +6,7 @@
         is_gapless, names_ignore_case.
 #}
 {% macro declared_topics_rows() -%}
-    select
-        kafka_topic,
-        protocol,
-        partitions,
-        wire_form,
-        time_zone,
-        is_gapless,
-        names_ignore_case
-    from values
+    select * from values
     {%- for topic in changefold.declared_topics() %}
         (
             {{ sql_text(topic.name) }},
