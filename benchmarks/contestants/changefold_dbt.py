@@ -75,7 +75,7 @@ class Changefold:
             "select * except (valid_from, valid_to, is_current, _cdc_valid_from_sequence,"
             " _cdc_valid_to_sequence, _cdc_op, _cdc_commit_ts, _cdc_batch_id,"
             " _cdc_conversion_failures, _cdc_unknown_columns,"
-            " _cdc_row_hash),"
+            " _cdc_row_hash, _cdc_version_id),"
             " cast(_cdc_valid_from_sequence as bigint) as from_ts,"
             " cast(_cdc_valid_to_sequence as bigint) as to_ts"
             f" from {_SCHEMA}.scd2_bench__orders"

@@ -5,7 +5,7 @@
     Returns:
         A mapping: goes_on (whether the table stays, and what is new is added to it),
         number (of this fold), noted and note (what was kept of the last one with the table,
-        and is to be of this one), new_moments (what `_new_moments` returns), news (what
+        and is to be of this one, as `folded_note` returns it), new_moments (what `_new_moments` returns), news (what
         `_news_of_tables` returns), changed (those of
         it with changed_since), lacks_values (whether a change that this fold reads lacks
         values which it did not change), lacks_keys (whether it reads a table without a key),
@@ -19,8 +19,7 @@
     {%- if model.fold -%}
         {{ return(model.fold) }}
     {%- endif -%}
-    {%- set known = adapter.table_properties(this) if execute else {} -%}
-    {%- set noted = fromjson(known.get('changefold.folded', '{}')) -%}
+    {%- set noted = changefold.folded_note() -%}
     {#- What a rule refuses is in no version: another rule, another past. -#}
     {%- set shape = local_md5([
         model.raw_code, changefold.filters_digest(), changefold.refusing_value_rule(),
@@ -42,6 +41,9 @@
         'noted': noted,
         'note': note,
     } -%}
+    {%- do note.update({
+        'begun_by': noted.get('begun_by', '') if state.goes_on else invocation_id,
+    }) -%}
     {%- do state.update({'new_moments': changefold._new_moments(state)}) -%}
     {%- set news = changefold._news_of_tables(state) if state.goes_on and note != noted else [] -%}
     {%- if news or not state.goes_on -%}
@@ -64,6 +66,27 @@
     }) -%}
     {{ return(state) }}
 {% endmacro %}
+
+
+{#
+    What the table `row_versions` has as its note: what `fold_state` returned as such in the
+    build that folded last, and as begun_by the run of dbt that folded the whole log last.
+    Empty if there is none.
+#}
+{% macro folded_note() %}
+    {%- set versions = changefold.built_relation('row_versions') if execute else none -%}
+    {%- set known = adapter.table_properties(versions) if versions else {} -%}
+    {{ return(fromjson(known.get('changefold.folded', '{}'))) }}
+{% endmacro %}
+
+
+{#
+    Condition on the columns of `row_versions`: a later fold than that of a number wrote,
+    ended or voided the version, or took its end away.
+#}
+{% macro is_of_later_fold(number) -%}
+    (folded_batch > {{ number }} or ended_batch > {{ number }})
+{%- endmacro %}
 
 
 {#

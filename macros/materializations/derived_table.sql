@@ -48,18 +48,20 @@
         relation: the table.
         sql: a `select` of its rows.
         properties: list of pairs (name, value), beside the `tblproperties` of the model.
+        partitioned_by: a column, for a model whose config has no `partition_by`.
 
     Returns:
         A `create or replace table`, with the clauses that dbt-spark gives one.
 #}
-{% macro create_table_with(relation, sql, properties) -%}
+{% macro create_table_with(relation, sql, properties, partitioned_by=none) -%}
     {%- set is_enforced = config.get('contract').enforced -%}
     create or replace table {{ relation }}
     {{ get_assert_columns_equivalent(sql) if is_enforced }}
     {{ file_format_clause() }}
     {{ options_clause() }}
     tblproperties ({{ changefold.property_list((config.get('tblproperties') or {}) | items | list + properties) }})
-    {{ partition_cols(label='partitioned by') }}
+    {{ partition_cols(label='partitioned by')
+        or ('partitioned by (' ~ partitioned_by ~ ')' if partitioned_by else '') }}
     {{ clustered_cols(label='clustered by') }}
     {{ location_clause() }}
     {{ comment_clause() }}

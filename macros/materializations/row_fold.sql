@@ -11,6 +11,7 @@
     {%- set state = changefold.fold_state() -%}
     {%- set passes = changefold.later_passes(state) -%}
     {%- set properties = [('changefold.folded', tojson(state.note))] -%}
+    {%- set unfinished = [('changefold.folded', tojson({'number': state.number}))] -%}
     {%- if not state.goes_on -%}
         {%- if state.noted -%}
             {{ log('Rebuilding ' ~ relation ~ ' from the whole log: its model or a rule of a filter has changed, or what the last build knew of tables is gone', info=True) }}
@@ -22,7 +23,7 @@
         {%- call statement('main') -%}
             {{ changefold.create_table_with(
                 relation, compiled_code,
-                changefold._write_distribution() | items | list + (properties if not passes else [])
+                changefold.write_properties() | items | list + (unfinished if passes else properties)
             ) }}
         {%- endcall -%}
     {%- elif state.news -%}
@@ -66,18 +67,21 @@
 
 
 {#
-    How the rows of the table are brought to its files, unless the model says it.
+    How the rows of a table of versions are brought to its files, unless the model says it.
 
-    A rebuild writes them where they are: by `is_open`, Iceberg's way for partitions,
-    they would all go to two tasks. A merge brings together what belongs to one file.
+    A rebuild writes them where they are: by the partition, Iceberg's way, they would all
+    go to two tasks. A merge brings together what belongs to one file, and leaves the
+    files of before alone.
 
     Returns:
         A mapping of table properties.
 #}
-{% macro _write_distribution() %}
+{% macro write_properties() %}
     {%- set properties = {
         'write.distribution-mode': 'none',
         'write.merge.distribution-mode': 'hash',
+        'write.merge.mode': 'merge-on-read',
+        'write.parquet.row-group-size-bytes': '8388608',
         'write.spark.fanout.enabled': 'true',
     } -%}
     {%- for name in config.get('tblproperties') or {} -%}
@@ -100,7 +104,7 @@
 #}
 {% macro merge_folded(relation, folded, fold) -%}
     {%- set of_version = ['kafka_topic', 'table_uid', 'row_key', 'row_copy', 'from_sequence'] -%}
-    {%- set of_end = ['to_sequence', 'is_open', 'valid_to', 'ended_by', 'ended_batch'] -%}
+    {%- set of_end = ['to_sequence', 'is_open', 'valid_to', 'ended_by'] -%}
 merge into {{ relation }} as versions
 using (
     {{ folded }}
@@ -118,8 +122,9 @@ when matched
     )
     then update set
     {%- for column in of_end %}
-    versions.{{ column }} = folded.{{ column }}{{ ',' if not loop.last }}
+    versions.{{ column }} = folded.{{ column }},
     {%- endfor %}
+    versions.ended_batch = {{ fold.number }}
 when matched
     and not folded.is_known
     and (

@@ -15,7 +15,7 @@
         (when the row was written; it has the columns of that time), held_at (to compare
         with the sequence of a DDL: greater, if the version is one under the schema after
         it), from_sequence, to_sequence, is_open, op, commit_ts, batch_id, row_key, row_copy,
-        row_hash, untold_columns (an array).
+        row_hash, version_id, untold_columns (an array).
 #}
 {% macro versions_of_table(columns, renames={}, ddls=[]) -%}
     {%- set source_names = config.get('source_names') or {} -%}
@@ -25,6 +25,7 @@
     {%- endfor -%}
     {%- set kept = [
         'written_sequence', 'op', 'commit_ts', 'batch_id', 'row_key', 'row_copy', 'row_hash',
+        'version_id',
     ] | join(', ') -%}
     with
 
@@ -33,12 +34,16 @@
         select
             *,
             from_sequence as written_sequence,
+            {{ changefold.version_id() }} as version_id,
             {{ changefold._texts_in('image', sent, source_names) }} as texts
         from {{ ref('changefold', 'row_versions') }}
         where
             kafka_topic = {{ sql_text(config.get('topic')) }}
             and ({{ changefold._is_of_lives(config.get('lives') or []) }})
             and (is_open or from_sequence < to_sequence)
+            {%- if model.shown_up_to is defined %}
+            and {{ changefold.is_of_later_fold(model.shown_up_to) }}
+            {%- endif %}
 
     ),
 
@@ -123,6 +128,12 @@
         lateral view explode(sequence(0, cardinality(begins) - 1)) as place
     where coalesce(try_element_at(begins, place + 2), to_sequence) is not null
     {%- endif %}
+{%- endmacro %}
+
+
+{# What tells a version in `row_versions` from all others: a hash, as text. #}
+{% macro version_id() -%}
+    md5(concat_ws('\n', kafka_topic, table_uid, row_key, row_copy, from_sequence))
 {%- endmacro %}
 
 
@@ -258,6 +269,7 @@
             )),
             array()
         ) as _cdc_unknown_columns,
-        {{ "lower(hex(row_hash))" if has_key else 'row_key' }} as _cdc_row_hash
+        {{ "lower(hex(row_hash))" if has_key else 'row_key' }} as _cdc_row_hash,
+        version_id as _cdc_version_id
     from {{ typed }}
 {%- endmacro %}

@@ -2,10 +2,6 @@
     materialized='row_fold',
     partition_by=['is_open'],
     sorted_by='kafka_topic, table_uid, row_key',
-    tblproperties={
-        'write.merge.mode': 'merge-on-read',
-        'write.parquet.row-group-size-bytes': '8388608',
-    },
 ) }}
 -- `fold_state` asks these how far they are.
 -- depends_on: {{ ref('change_log') }}

@@ -52,6 +52,12 @@ def main(arguments: list[str] | None = None) -> int:
     )
     verify.add_argument("--export", type=Path, help="folder to keep the tables in")
     verify.add_argument("--target", default="local", help="of the profile")
+    verify.add_argument(
+        "--histories",
+        choices=["view", "typed_history"],
+        default="view",
+        help="how the project keeps them",
+    )
     filter_ = commands.add_parser(
         "filter", help="show what the filter of a TiCDC changefeed lets through"
     )
@@ -148,6 +154,12 @@ def _models(options: argparse.Namespace, project: Path, console: Console) -> int
             console.print(shown(line), highlight=False, markup=False)
     for path in outcome.orphaned:
         console.print(f"orphaned {path}: edited, and of no table", highlight=False)
+    for name, versions in outcome.large.items():
+        console.print(
+            f"large    {name}: a view, which casts {versions:,} versions for whoever reads "
+            "it; `materialized: typed_history` keeps them typed (docs/row_versions.md)",
+            highlight=False,
+        )
     stale = len(outcome.written) + len(outcome.removed)
     changed = (
         f"{stale} stale"
@@ -224,6 +236,7 @@ def _verify(options: argparse.Namespace, project: Path, console: Console) -> int
             runs=options.runs or len(recording.lines()),
             export=options.export,
             target=options.target,
+            histories=options.histories,
             console=console,
         )
         return 0 if is_equal else 1
@@ -233,6 +246,7 @@ def _verify(options: argparse.Namespace, project: Path, console: Console) -> int
         runs=options.runs,
         export=options.export,
         target=options.target,
+        histories=options.histories,
         console=console,
     )
     for name, is_equal in outcomes.items():

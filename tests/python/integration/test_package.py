@@ -180,3 +180,8 @@ def test_generated_models_of_another_project_are_up_to_date(built: Built) -> Non
     again = built.again
     assert (again.written, again.removed, again.edited) == ([], [], {})
     assert "models/history/shop/scd2_shop__orders.sql" in again.unchanged
+
+
+def test_views_of_many_versions_are_named(built: Built) -> None:
+    assert built.again.large["scd2_shop__orders"] > 100
+    assert not [name for name in built.again.large if "stores" in name]

@@ -135,16 +135,19 @@ def assert_equal(
 ) -> None:
     """Build a recording and compare the tables with the truth beside it."""
     report = io.StringIO()
+    are_tables = happens(seeded(f"{SEED}/{how}/histories"), 0.5)
+    histories = "typed_history" if are_tables else "view"
     is_equal = verify(
         recording,
         PROJECT,
         runs=runs,
         before_run=before_run,
         target="interpreted",
+        histories=histories,
         console=Console(file=report, width=120),
     )
 
     assert is_equal, (
-        f"CHANGEFOLD_PROPERTY_SEED={SEED}, {how}, {runs} runs, recorded in "
+        f"CHANGEFOLD_PROPERTY_SEED={SEED}, {how}, {runs} runs, {histories}, recorded in "
         f"{recording.folder}:\n{report.getvalue()}"
     )

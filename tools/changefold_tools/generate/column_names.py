@@ -27,6 +27,7 @@ VERSION_COLUMNS: Final = {
     "_cdc_conversion_failures": "map<string,string>",
     "_cdc_unknown_columns": "array<string>",
     "_cdc_row_hash": "string",
+    "_cdc_version_id": "string",
 }
 """Columns of a history table beside the source's own, with their types."""
 

@@ -14,6 +14,7 @@ from changefold_tools.generate.sources import (
     declared_topics,
     models_folder,
     project_settings,
+    project_vars,
     render_sources,
 )
 from changefold_tools.generate.table_history import TableShape, shapes_from_versions
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import SparkSession
+
+TYPED_HISTORY_VERSIONS: Final = 1_000_000
+"""Default of the var ``typed_history_versions``."""
 
 LEDGER: Final = "generated.json"
 """In the folder of the models: hash of each file as it was generated last. It tells an
@@ -40,6 +44,8 @@ class Outcome:
         unchanged: Up to date.
         edited: By a person; with the difference to what would be written.
         orphaned: Edited by a person, and of no table any more.
+        large: History that is a view -> its versions, more than the var
+            ``typed_history_versions``.
     """
 
     written: list[str] = field(default_factory=list)
@@ -47,6 +53,7 @@ class Outcome:
     unchanged: list[str] = field(default_factory=list)
     edited: dict[str, str] = field(default_factory=dict)
     orphaned: list[str] = field(default_factory=list)
+    large: dict[str, int] = field(default_factory=dict)
 
 
 def source_shapes(spark: SparkSession, schema: str) -> list[TableShape]:
@@ -217,4 +224,35 @@ def make_models(project: Path, *, check: bool) -> Outcome:
     sources = render_sources(declared_topics(project))
     write_models(sources, models_folder(project), check=check)
     run_dbt(["run", "--quiet", "--select", "+table_schemas"], project)
-    return update_models(project, schema_of(project), check=check)
+    schema = schema_of(project)
+    outcome = update_models(project, schema, check=check)
+    least = project_vars(project).get("typed_history_versions", TYPED_HISTORY_VERSIONS)
+    outcome.large = {
+        name: versions
+        for name, versions in _versions_of_views(project, schema).items()
+        if versions > least
+    }
+    return outcome
+
+
+def _versions_of_views(project: Path, schema: str) -> dict[str, int]:
+    """Count the versions of each history that is a view; of none, if none is folded yet."""
+    spark = spark_session()
+    if not spark.catalog.tableExists(f"`{schema}`.row_versions"):
+        return {}
+    counts = {
+        (row.kafka_topic, row.table_uid): row.versions
+        for row in spark.sql(
+            "select kafka_topic, table_uid, count(*) as versions "
+            f"from `{schema}`.row_versions "  # our own schema
+            "where is_open or from_sequence < to_sequence group by all"
+        ).collect()
+    }
+    return {
+        node.name: sum(
+            counts.get((node.config["topic"], life["table_uid"]), 0)
+            for life in node.config["lives"]
+        )
+        for node in run_dbt(["parse", "--quiet"], project).nodes.values()
+        if node.config.get("lives") and node.config.materialized == "view"
+    }

@@ -48,7 +48,11 @@ from changefold_tools.verify.truth import (
     load_schemas,
     load_truth,
 )
-from changefold_tools.verify.versions import ComparedVersions, compare_row_versions
+from changefold_tools.verify.versions import (
+    ComparedVersions,
+    compare_histories,
+    compare_row_versions,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -278,7 +282,9 @@ def _types_at_source(folder: Path) -> dict[str, dict[str, str]]:
 
 
 @contextlib.contextmanager
-def scratch_project(project: Path, target: str = "local") -> Iterator[Path]:
+def scratch_project(
+    project: Path, target: str = "local", histories: str = "view"
+) -> Iterator[Path]:
     """A copy of the project without generated models and topics, with a warehouse.
 
     Everything lies in a temporary folder that goes away.
@@ -286,6 +292,7 @@ def scratch_project(project: Path, target: str = "local") -> Iterator[Path]:
     Args:
         project: Folder of the dbt project.
         target: Of its profile; one that reaches the folders of this machine.
+        histories: How it keeps histories, ``view`` or ``typed_history``.
     """
     with tempfile.TemporaryDirectory(prefix="changefold-verify-") as name:
         copy = Path(name) / "project"
@@ -301,8 +308,12 @@ def scratch_project(project: Path, target: str = "local") -> Iterator[Path]:
                 ignore=shutil.ignore_patterns("_unit_tests.yml"),
             )
         os.symlink(project / "tests", copy / "tests")
-        for entry in ("dbt_project.yml", ".dbtignore"):
-            shutil.copy(project / entry, copy / entry)
+        shutil.copy(project / ".dbtignore", copy / ".dbtignore")
+        settings_of_dbt = yaml.safe_load((project / "dbt_project.yml").read_text())
+        settings_of_dbt["models"]["changefold"]["history"]["+materialized"] = histories
+        (copy / "dbt_project.yml").write_text(
+            yaml.safe_dump(settings_of_dbt, sort_keys=False)
+        )
         settings = {
             "CHANGEFOLD_WAREHOUSE": str(copy / "warehouse"),
             "CHANGEFOLD_SCHEMA": _SCHEMA,
@@ -346,6 +357,7 @@ def build_recording(  # noqa: PLR0913 # each is an option of its own
     before_run: Callable[[Path], None] | None = None,
     carrier: Carrier | None = None,
     target: str = "local",
+    histories: str = "view",
 ) -> NotApplied:
     """Build a recording in a scratch project and export its tables.
 
@@ -357,12 +369,13 @@ def build_recording(  # noqa: PLR0913 # each is an option of its own
         before_run: Called with the scratch project before each run of dbt.
         carrier: What brings the messages; files by default.
         target: Of the profile.
+        histories: As in `scratch_project`.
 
     Returns:
         What is not in the tables at the end.
     """
     lines = recording.lines()
-    with scratch_project(project, target) as copy:
+    with scratch_project(project, target, histories) as copy:
         carrier = carrier or Files(copy / "messages")
         declare_topics(copy, carrier.declare(declared_by(recording, lines)))
 
@@ -379,7 +392,7 @@ def build_recording(  # noqa: PLR0913 # each is an option of its own
         return NotApplied(
             _pending(spark),
             _cut_down(spark),
-            _compare_row_versions(copy) if runs > 1 else None,
+            _compare_with_one_run(copy, runs, histories),
         )
 
 
@@ -406,12 +419,12 @@ class NotApplied:
     Attributes:
         pending: They wait for their schema.
         cut_down: Their rows were too large: the messages hold the key only.
-        row_versions: How `row_versions` compares with a fold of the whole log.
+        compared: What tables of several runs are, beside what one of all makes.
     """
 
     pending: list[PendingChange]
     cut_down: list[CutDownChange]
-    row_versions: ComparedVersions | None = None
+    compared: tuple[ComparedVersions, ...] = ()
 
 
 def _cut_down(spark: SparkSession, topic: str | None = None) -> list[CutDownChange]:
@@ -448,6 +461,7 @@ def verify(  # noqa: PLR0913 # each is an option of its own
     before_run: Callable[[Path], None] | None = None,
     carrier: Carrier | None = None,
     target: str = "local",
+    histories: str = "view",
     console: Console | None = None,
 ) -> bool:
     """Build a recording, compare with the truth beside it, print the result.
@@ -460,6 +474,7 @@ def verify(  # noqa: PLR0913 # each is an option of its own
         before_run: As in `build_recording`.
         carrier: As in `build_recording`.
         target: As in `build_recording`.
+        histories: As in `scratch_project`.
         console: Where to print.
 
     Returns:
@@ -476,6 +491,7 @@ def verify(  # noqa: PLR0913 # each is an option of its own
             before_run=before_run,
             carrier=carrier,
             target=target,
+            histories=histories,
         )
         console.print(f"{recording.folder.name} / {recording.variant}, {runs} run(s)")
         return compare_tables(recording, folder, left, console)
@@ -488,6 +504,7 @@ def verify_together(  # noqa: PLR0913 # each is an option of its own
     runs: int | None = 1,
     export: Path | None = None,
     target: str = "local",
+    histories: str = "view",
     console: Console | None = None,
 ) -> dict[str, bool]:
     """Build recordings as topics of one scratch project, in one Spark, and compare each.
@@ -503,12 +520,13 @@ def verify_together(  # noqa: PLR0913 # each is an option of its own
             with one message of every topic.
         export: Folder to keep the exported tables in, a folder for each topic.
         target: As in `build_recording`.
+        histories: As in `scratch_project`.
         console: Where to print.
 
     Returns:
         By the name of the topic, whether every row and column is equal; also ``dbt build``
-        if the last run failed, as it does where a test finds what a case is about, and
-        ``row_versions`` if they were compared.
+        if the last run failed, as it does where a test finds what a case is about, and by
+        its name what was compared with one run of all.
 
     Raises:
         DbtFailedError: If a run of dbt but the last one fails.
@@ -518,7 +536,7 @@ def verify_together(  # noqa: PLR0913 # each is an option of its own
     topics = {_topic_name(each, recordings): each for each in recordings}
     equal: dict[str, bool] = {}
     with (
-        scratch_project(project, target) as copy,
+        scratch_project(project, target, histories) as copy,
         tempfile.TemporaryDirectory(prefix="changefold-export-") as folder,
     ):
         lines = {name: each.lines() for name, each in topics.items()}
@@ -556,9 +574,9 @@ def verify_together(  # noqa: PLR0913 # each is an option of its own
             left = NotApplied(_pending(spark, name), _cut_down(spark, name))
             console.print(f"{name}, {count} run(s)", highlight=False)
             equal[name] = compare_tables(recording, exported, left, console)
-        if count > 1:
-            compared = _compare_row_versions(copy)
-            equal["row_versions"] = _are_equal(compared, console)
+        for compared in _compare_with_one_run(copy, count, histories):
+            _print_compared(compared, console)
+            equal[compared.what[0]] = compared.are_equal
     return equal
 
 
@@ -630,32 +648,46 @@ def compare_tables(
     for remark in judgement.remarks:
         console.print(remark, highlight=False, markup=False)
     render(judgement.results, console)
-    are_versions_equal = _are_equal(left.row_versions, console)
-    return is_equal(judgement.results) and are_versions_equal
-
-
-def _compare_row_versions(project: Path) -> ComparedVersions:
-    return compare_row_versions(
-        spark_session(),
-        _SCHEMA,
-        lambda: run_dbt(
-            ["run", "--full-refresh", "--select", "row_versions", "--quiet"], project
-        ),
+    for compared in left.compared:
+        _print_compared(compared, console)
+    return is_equal(judgement.results) and all(
+        compared.are_equal for compared in left.compared
     )
 
 
-def _are_equal(compared: ComparedVersions | None, console: Console) -> bool:
-    """Print how `row_versions` compares with a fold of the whole log."""
-    if compared is None:
-        return True
+def _compare_with_one_run(
+    project: Path, runs: int, histories: str
+) -> tuple[ComparedVersions, ...]:
+    """Compare what several runs left with what one makes."""
+    if runs == 1:
+        return ()
+    spark = spark_session()
+
+    def fold_again() -> None:
+        run_dbt(
+            ["run", "--full-refresh", "--select", "row_versions", "--quiet"], project
+        )
+
+    shown = {
+        path.stem: path.read_text(encoding="utf-8")
+        for path in (project / "target" / "compiled").rglob("scd2_*.sql")
+    }
+    return (
+        *([compare_histories(spark, _SCHEMA, shown)] if histories != "view" else []),
+        compare_row_versions(spark, _SCHEMA, fold_again),
+    )
+
+
+def _print_compared(compared: ComparedVersions, console: Console) -> None:
+    """Print how what runs left compares with what one run makes."""
+    what, other = compared.what
     for difference in compared.differences:
         console.print(difference, highlight=False, markup=False)
     console.print(
-        f"row_versions: {compared.versions} versions, {len(compared.differences)} "
-        "differences from one fold of the whole log",
+        f"{what}: {compared.versions} versions, {len(compared.differences)} differences "
+        f"from {other}",
         highlight=False,
     )
-    return bool(compared.versions) and not compared.differences
 
 
 def _judge_debezium(

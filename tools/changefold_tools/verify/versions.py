@@ -1,7 +1,7 @@
-"""Compares `row_versions` with itself.
+"""Compares what the runs of a project left with what one of all makes.
 
-What the runs of a project folded, one after the other, is what one fold of the whole log
-makes.
+What they folded into `row_versions`, one after the other, is what one fold of the whole log
+makes; histories kept as tables are what their statements show.
 """
 
 from __future__ import annotations
@@ -17,15 +17,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ComparedVersions:
-    """What the comparison found.
+    """What a comparison found.
 
     Attributes:
+        what: Name of what runs left, and of what it was compared with.
         versions: Of all tables together.
-        differences: Versions that one of the two folds lacks, a sentence each.
+        differences: Versions that one of the two lacks, a sentence each.
     """
 
+    what: tuple[str, str]
     versions: int
     differences: list[str]
+
+    @property
+    def are_equal(self) -> bool:
+        """Whether there are versions, and no differences."""
+        return self.versions > 0 and not self.differences
 
 
 def compare_row_versions(
@@ -59,4 +66,42 @@ def compare_row_versions(
         )
         for row in some.exceptAll(others).collect()
     ]
-    return ComparedVersions(whole.count(), differences)
+    return ComparedVersions(
+        ("row_versions", "one fold of the whole log"), whole.count(), differences
+    )
+
+
+def compare_histories(
+    spark: SparkSession, schema: str, statements: dict[str, str]
+) -> ComparedVersions:
+    """Compare histories kept as tables with what their statements show.
+
+    Args:
+        spark: The session.
+        schema: Schema of the tables.
+        statements: Name of a history -> its statement.
+    """
+    versions = 0
+    differences = []
+    for name, statement in statements.items():
+        table = spark.table(f"`{schema}`.`{name}`")
+        # Spark compares no maps.
+        rows, shown = (
+            frame.selectExpr(
+                "* except (_cdc_conversion_failures)",
+                "to_json(_cdc_conversion_failures) as _cdc_conversion_failures",
+            )
+            for frame in (table, spark.sql(statement))
+        )
+        versions += table.count()
+        differences += [
+            f"{name}: only {where} has {row.asDict()}"
+            for where, some, others in (
+                ("the table", rows, shown),
+                ("its statement", shown, rows),
+            )
+            for row in some.exceptAll(others).collect()
+        ]
+    return ComparedVersions(
+        ("histories kept as tables", "their statements"), versions, differences
+    )
