@@ -7,7 +7,7 @@ export DBT_SEND_ANONYMOUS_USAGE_STATS = false
 .DEFAULT_GOAL := help
 .PHONY: help setup demo demo-kafka build models models-check docs test unit property property-long \
         golden test-kafka test-package test-cluster test-delta \
-        lint format types verify cases chaos fuzz bench bench-parse bench-memory bench-models bench-tables \
+        lint format types verify cases chaos fuzz bench bench-parse bench-memory bench-models bench-histories bench-tables \
         bench-layouts profile clean
 
 help: ## List the targets
@@ -117,6 +117,10 @@ bench-parse: setup ## Rate of the parsing functions against native from_json; ON
 
 bench-memory: setup ## Driver memory of a load against one of ten times the size; MESSAGES=n
 	$(BIN)/python benchmarks/memory.py $(if $(MESSAGES),--messages $(MESSAGES))
+
+# make bench-histories [MESSAGES=n]
+bench-histories: setup ## Histories as views and as tables: what builds and readers pay
+	$(BIN)/python benchmarks/history_forms.py --messages $(or $(MESSAGES),2000000)
 
 # make bench-tables [TABLES="6 50 500"] [ROWS=n]
 bench-tables: setup ## Seconds of builds by the number of source tables

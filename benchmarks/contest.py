@@ -113,7 +113,7 @@ class Contestant(Protocol):
 def contestant(taking_part: Contestant) -> None:
     """Let one take part, on the folders that the command line names; print seconds."""
     topic, work = map(Path, sys.argv[1:])
-    paths = _paths(topic, work)
+    paths = paths_of(topic, work)
     seconds = {"start": _timed(taking_part.start, paths)}
     taking_part.land(paths.load)
     seconds["load"] = _timed(taking_part.load, paths)
@@ -130,7 +130,8 @@ def _timed(step: Callable[[Given], None], given: Given) -> float:
     return time.monotonic() - begin
 
 
-def _paths(topic: Path, work: Path) -> Paths:
+def paths_of(topic: Path, work: Path) -> Paths:
+    """Return where the parts of a topic are, and where to write."""
     first, load, batch, last = (
         str(topic / f"{part}.parquet") for part in ("first", "load", "batch", "last")
     )
@@ -159,7 +160,7 @@ def main() -> int:
         for count in options.messages:
             topic = Path(folder) / f"{count}"
             topic.mkdir()
-            _write_topic(topic, count, options.more_columns)
+            write_topic(topic, count, options.more_columns)
         for _ in range(options.runs):
             for count, taken in results.items():
                 with tempfile.TemporaryDirectory(dir=folder) as run:
@@ -199,7 +200,8 @@ def _take_turns(topic: Path, folder: Path, taken: Taken) -> set[str]:
     return different
 
 
-def _write_topic(folder: Path, count: int, more_columns: int) -> None:
+def write_topic(folder: Path, count: int, more_columns: int) -> None:
+    """Write the messages of a topic, in the parts that contestants get."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

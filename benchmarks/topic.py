@@ -81,7 +81,8 @@ def _create(types: dict[str, str]) -> str:
     return _CREATE.format(more="".join(more))
 
 
-def _envelope(commit_ts: int, **fields: Any) -> dict[str, Any]:
+def envelope(commit_ts: int, **fields: Any) -> dict[str, Any]:
+    """Return a message of the table, with some of its fields."""
     message: dict[str, Any] = {
         "id": 0,
         "database": "bench",
@@ -144,7 +145,7 @@ def messages(count: int, seed: int = 1, more: int = 0) -> Iterator[tuple[int, st
     yield (
         0,
         _dump(
-            _envelope(
+            envelope(
                 commit_ts,
                 isDdl=True,
                 type="CREATE",
@@ -171,7 +172,7 @@ def messages(count: int, seed: int = 1, more: int = 0) -> Iterator[tuple[int, st
                 "INSERT" if old is None else "DELETE" if draw > 0.9 else "UPDATE"
             )
         data = old if event_type == "DELETE" and old else _row(chance, key, ms, types)
-        message = _envelope(
+        message = envelope(
             commit_ts,
             pkNames=["id"],
             type=event_type,
@@ -195,7 +196,7 @@ def messages(count: int, seed: int = 1, more: int = 0) -> Iterator[tuple[int, st
                 yield (
                     partition,
                     _dump(
-                        _envelope(
+                        envelope(
                             mark,
                             database="",
                             table="",

@@ -28,9 +28,9 @@ class Changefold:
         As `make models` does once in a project's life, from the topic's first messages.
         """
         self._scratch = scratch_project(PROJECT)
-        self._project = self._scratch.__enter__()
+        self.project = self._scratch.__enter__()
         declare_topics(
-            self._project,
+            self.project,
             [
                 {
                     "name": "bench",
@@ -40,7 +40,7 @@ class Changefold:
                 }
             ],
         )
-        run_dbt(["run-operation", "open_session", "--quiet"], self._project)
+        run_dbt(["run-operation", "open_session", "--quiet"], self.project)
         spark = spark_session()
         spark.sql("create schema landing")
         spark.sql(
@@ -49,8 +49,8 @@ class Changefold:
             f" as {_MESSAGES.format(path=paths.first)}"
         )
         self._run("+table_schemas")
-        update_models(self._project, _SCHEMA, check=False)
-        shutil.rmtree(self._project / "target")
+        update_models(self.project, _SCHEMA, check=False)
+        shutil.rmtree(self.project / "target")
         for row in spark.sql(f"show tables in {_SCHEMA}").collect():
             if row.tableName not in {"mysql_types", "connect_types"}:
                 spark.sql(f"drop table {_SCHEMA}.{row.tableName} purge")
@@ -89,7 +89,7 @@ class Changefold:
     def _run(self, *selected: str) -> None:
         run_dbt(
             ["run", "--quiet", *(["--select", *selected] if selected else [])],
-            self._project,
+            self.project,
         )
 
 

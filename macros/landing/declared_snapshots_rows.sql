@@ -1,12 +1,12 @@
 {#
-    The snapshots that the var `topics` declares.
+    The snapshots of TiDB's tables that the var `topics` declares.
 
     Returns:
         A `select`: kafka_topic, source_database, source_table, snapshot_sequence.
 #}
 {% macro declared_snapshots_rows() -%}
     {%- set rows = [] -%}
-    {%- for topic in changefold.declared_topics() -%}
+    {%- for topic in changefold.declared_topics() if topic.protocol != 'debezium' -%}
         {%- for table, commit_ts in topic.snapshots.items() -%}
             {%- set name = table.split('.', 1) -%}
             {%- do rows.append(
@@ -24,4 +24,40 @@
         values
         {{ rows | join(',\n        ') or "('', '', '', '')" }}
             as declared (kafka_topic, source_database, source_table, snapshot_sequence)
+{%- endmacro %}
+
+
+{#
+    Of the tables that Debezium reads, when snapshots began that the var `topics` declares to
+    be of all rows.
+
+    Returns:
+        A `select`: kafka_topic, source_database, source_table, earliest and latest (both
+        inclusive; null for all).
+#}
+{% macro declared_readings_rows() -%}
+    {%- set rows = [] -%}
+    {%- for topic in changefold.declared_topics() if topic.protocol == 'debezium' -%}
+        {%- for table, span in topic.snapshots.items() -%}
+            {#- As of types: a connector names the schema too, and the topic may name that otherwise. -#}
+            {%- set name = table.rsplit('.', 1) -%}
+            {%- set database = topic.databases.get(name[0], name[0]) -%}
+            {%- set times = ['null', 'null'] if span == 'all'
+                else ["timestamp'" ~ span[0] ~ "'", "timestamp'" ~ span[1] ~ "'"] -%}
+            {%- do rows.append(
+                '(' ~ sql_text(topic.name) ~ ', ' ~ sql_text(database) ~ ', '
+                ~ sql_text(name[1]) ~ ', ' ~ times | join(', ') ~ ')'
+            ) -%}
+        {%- endfor -%}
+    {%- endfor %}
+    select
+        kafka_topic,
+        source_database,
+        source_table,
+        cast(earliest as timestamp) as earliest,
+        cast(latest as timestamp) as latest
+    from
+        values
+        {{ rows | join(',\n        ') or "('', '', '', null, null)" }}
+            as declared (kafka_topic, source_database, source_table, earliest, latest)
 {%- endmacro %}

@@ -24,7 +24,8 @@
 
 
 {#
-    Whether a derived table adds to what it had before this run.
+    Whether a derived table adds to what it had before this run: not, if a version before
+    this one built it, without some of its columns.
 
     Returns:
         A bool.
@@ -35,8 +36,18 @@
         not flags.FULL_REFRESH and 'current-snapshot-id' in known and (
             not config.get('filtered')
             or known.get('changefold.filters', '') == changefold.filters_digest()
-        )
+        ) and changefold._has_columns_of_model(known['current-snapshot-id'])
     ) }}
+{% endmacro %}
+
+
+{# Whether the table of the model has all columns that its yml names. #}
+{% macro _has_columns_of_model(snapshot) %}
+    {%- set names = [] -%}
+    {%- for row in adapter.query_once('describe table ' ~ this, snapshot) -%}
+        {%- do names.append(row.col_name) -%}
+    {%- endfor -%}
+    {{ return(model.columns.keys() | reject('in', names) | list | length == 0) }}
 {% endmacro %}
 
 

@@ -45,6 +45,12 @@ table_schemas as (
 
 ),
 
+snapshot_readings as (
+
+    select * from {{ ref('snapshot_readings') }}
+
+),
+
 -- With the columns that the table had before.
 followed as (
 
@@ -274,6 +280,15 @@ known_again as (
         cast(null as string) as table_uid,
         snapshot_sequence as cleared_sequence
     from declared
+    union all
+    select
+        kafka_topic,
+        source_database,
+        source_table,
+        cast(null as string) as table_uid,
+        begin_sequence as cleared_sequence
+    from snapshot_readings
+    where is_complete and (is_declared or follows_interrupted)
 
 ),
 
@@ -373,6 +388,20 @@ doubtful as (
             ' has taken its place and the table itself is dropped'
         ) as reason
     from rolled_back
+    union all
+    select
+        kafka_topic,
+        source_database,
+        source_table,
+        cast(null as string) as table_uid,
+        begin_sequence as since_sequence,
+        cast(null as string) as ddl_sql,
+        concat(
+            'The snapshot that read it did not end, and the next one brought no row',
+            ' of it: rows may be missing, or left over'
+        ) as reason
+    from snapshot_readings
+    where is_given_up
 
 ),
 

@@ -14,8 +14,9 @@ previous as (
         'source_position': 'string',
         'first_sequence': 'string',
         'last_sequence': 'string',
-        'begun_at': 'array<string>',
-        'completed_at': 'array<string>',
+        'begun_at': 'array<struct<change_sequence:string,sent_at:timestamp>>',
+        'completed_at': 'array<struct<change_sequence:string,sent_at:timestamp>>',
+        'ended_at': 'array<struct<change_sequence:string,sent_at:timestamp>>',
         'rows_read': 'bigint',
         'batch_id': 'bigint',
         'cut_sequence': 'string',
@@ -25,7 +26,12 @@ previous as (
 
 change_log as (
 
-    select * from {{ ref('change_log') }}
+    select
+        *,
+        struct(
+            change_sequence, coalesce(emitted_at, kafka_timestamp) as sent_at
+        ) as place
+    from {{ ref('change_log') }}
     where
         event_kind = 'row'
         and op = 'r'
@@ -48,8 +54,17 @@ gathered as (
         log_position.position as source_position,
         change_sequence as first_sequence,
         change_sequence as last_sequence,
-        if(event_type = 'READ first', array(change_sequence), array()) as begun_at,
-        if(event_type = 'READ last', array(change_sequence), array()) as completed_at,
+        if(
+            event_type in ('READ first', 'READ first_in_data_collection'),
+            array(place),
+            array()
+        ) as begun_at,
+        if(
+            event_type in ('READ last', 'READ last_in_data_collection'),
+            array(place),
+            array()
+        ) as completed_at,
+        if(event_type = 'READ last', array(place), array()) as ended_at,
         1 as rows_read,
         batch_id,
         cast(null as string) as cut_sequence
@@ -70,6 +85,7 @@ snapshot_passes as (
         max(last_sequence) as last_sequence,
         array_sort(array_distinct(flatten(collect_list(begun_at)))) as begun_at,
         array_sort(array_distinct(flatten(collect_list(completed_at)))) as completed_at,
+        array_sort(array_distinct(flatten(collect_list(ended_at)))) as ended_at,
         sum(rows_read) as rows_read,
         max(max(batch_id)) over (partition by kafka_topic) as batch_id,
         cast(null as string) as cut_sequence

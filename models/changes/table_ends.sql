@@ -14,75 +14,9 @@ declared_snapshots as (
 
 ),
 
--- A source at rest is read again at the same position, later.
-snapshot_positions as (
+readings as (
 
-    select
-        kafka_topic,
-        source_database,
-        source_position,
-        array_sort(array_distinct(flatten(collect_list(begun_at)))) as begun_at,
-        flatten(collect_list(completed_at)) as completed_at,
-        min(first_sequence) as first_sequence
-    from {{ ref('snapshot_passes') }}
-    group by kafka_topic, source_database, source_position
-
-),
-
--- The first row stands for the first begin.
-snapshot_begins as (
-
-    select
-        kafka_topic,
-        source_database,
-        source_position,
-        completed_at,
-        begin_sequence
-    from snapshot_positions
-        lateral view
-        explode(
-            concat(array(first_sequence), slice(begun_at, 2, cardinality(begun_at)))
-        ) as begin_sequence
-
-),
-
-followed_begins as (
-
-    select
-        *,
-        lead(begin_sequence) over (
-            partition by kafka_topic, source_database, source_position
-            order by begin_sequence
-        ) as next_sequence
-    from snapshot_begins
-
-),
-
-snapshots as (
-
-    select
-        kafka_topic,
-        source_database,
-        source_position,
-        begin_sequence,
-        exists(
-            completed_at,
-            completed -> completed >= begin_sequence
-            and coalesce(completed < next_sequence, true)
-        ) as is_complete
-    from followed_begins
-
-),
-
-snapshots_in_turn as (
-
-    select
-        *,
-        lag(is_complete) over (
-            partition by kafka_topic, source_database
-            order by begin_sequence
-        ) as was_complete
-    from snapshots
+    select * from {{ ref('snapshot_readings') }}
 
 ),
 
@@ -93,29 +27,22 @@ snapshots_that_replace as (
     select
         folded_tables.kafka_topic,
         folded_tables.table_uid,
-        snapshots.begin_sequence as snapshot_sequence,
-        concat({{ position_of('snapshots.begin_sequence') }}, '~') as kept_up_to
-    from snapshots_in_turn as snapshots
+        readings.begin_sequence as snapshot_sequence,
+        concat({{ position_of('readings.begin_sequence') }}, '~') as kept_up_to
+    from readings
     inner join folded_tables
         on
-            snapshots.kafka_topic = folded_tables.kafka_topic
-            and snapshots.source_database = folded_tables.source_database
-            and snapshots.begin_sequence > folded_tables.from_sequence
-            and snapshots.begin_sequence <= folded_tables.to_sequence
-    left join {{ ref('snapshot_passes') }} as passes
-        on
-            snapshots.kafka_topic = passes.kafka_topic
-            and snapshots.source_position = passes.source_position
-            and folded_tables.source_database = passes.source_database
-            and folded_tables.source_table = passes.source_table
+            readings.kafka_topic = folded_tables.kafka_topic
+            and readings.source_database = folded_tables.source_database
+            and readings.source_table = folded_tables.source_table
+            and readings.begin_sequence > folded_tables.from_sequence
+            and readings.begin_sequence <= folded_tables.to_sequence
     where
-        snapshots.is_complete
+        readings.is_complete
         and (
-            not snapshots.was_complete
-            or (
-                cardinality(folded_tables.key_columns) = 0
-                and passes.last_sequence >= snapshots.begin_sequence
-            )
+            readings.follows_interrupted
+            or readings.is_declared
+            or cardinality(folded_tables.key_columns) = 0
         )
 
 ),

@@ -6,6 +6,7 @@ declaration is judged by one rule, and each mistake has a sentence that names th
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -236,13 +237,33 @@ def _check_place(given: Topic, named: str) -> None:
         )
 
 
+def _is_span(value: Any) -> bool:
+    """Whether it is `all`, or two times with their zones, the earlier one first."""
+    if value == "all":
+        return True
+    if not isinstance(value, list) or len(value) != 2:  # from, to
+        return False
+    try:
+        begin, end = map(datetime.fromisoformat, value)
+    except (TypeError, ValueError):
+        return False
+    has_zones = begin.tzinfo is not None and end.tzinfo is not None
+    return has_zones and begin <= end
+
+
 def _check_tables(given: Topic, named: str) -> None:
     """Check what is declared of single tables."""
-    for table, commit_ts in given.get("snapshots", {}).items():
-        if not _is_count(commit_ts) or not _is_table(table):
+    is_of_debezium = given.get("protocol") == "debezium"
+    expected, is_snapshot = (
+        ("`all`, or to two times such as `'2026-11-01T10:00:00Z'`, in quotes", _is_span)
+        if is_of_debezium
+        else ("a commit timestamp", _is_count)
+    )
+    for table, snapshot in given.get("snapshots", {}).items():
+        if not is_snapshot(snapshot) or not _is_table(table):
             raise DeclarationError(
-                f"{named}expected `snapshots` to map `database.table` to a commit"
-                f" timestamp, got `{table}: {commit_ts}`"
+                f"{named}expected `snapshots` to map `database.table` to {expected}, got"
+                f" `{table}: {snapshot}`"
             )
     for table, types in given.get("types", {}).items():
         if (

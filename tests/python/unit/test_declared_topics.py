@@ -131,6 +131,17 @@ def test_an_entry_that_is_no_mapping_is_told_by_its_number(entry: Any) -> None:
         ({"snapshots": ["db.t"]}, "expected `snapshots` to be a mapping"),
         ({"snapshots": {"db.t": "now"}}, "got `db.t: now`"),
         ({"snapshots": {"t": 7}}, "got `t: 7`"),
+        (
+            {"protocol": "debezium", "snapshots": {"db.t": 7}},
+            "`all`, or to two times such as `'2026-11-01T10:00:00Z'`, in quotes, got `db.t: 7`",
+        ),
+        (
+            {
+                "protocol": "debezium",
+                "snapshots": {"db.t": ["2026-11-01", "2026-11-02"]},
+            },
+            "got `db.t: ['2026-11-01', '2026-11-02']`",
+        ),
         ({"types": {"t": {"c": "int"}}}, "expected `types` to map `database.table`"),
         ({"types": {"db.t": "int"}}, "expected `types` to map `database.table`"),
         ({"types": {"db.t": {"c": 7}}}, "expected `types` to map `database.table`"),
