@@ -176,7 +176,7 @@ def _tables(pipeline: Pipeline) -> dict[str, Rows]:
     names = [path.stem for path in pipeline.folder.glob("models/history/*/*.sql")]
     return {
         name.removeprefix("scd2_"): pipeline.rows(
-            "select * except (_cdc_batch_id, _cdc_row_hash)"
+            "select * except (_cdc_batch_id, _cdc_row_hash, _cdc_version_id)"
             f" from verify.{name} order by id, _cdc_valid_from_sequence"
         )
         for name in names
