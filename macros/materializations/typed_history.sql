@@ -12,11 +12,10 @@
 {% materialization typed_history, adapter='sparksession' %}
     {%- set relation = this.incorporate(type='table') -%}
     {%- set existing = load_cached_relation(this) -%}
-    {%- for unique_id in model.depends_on.nodes
-        if graph.nodes[unique_id].config.materialized != 'row_fold' -%}
+    {%- for unique_id in model.depends_on.nodes if unique_id != 'model.changefold.row_versions' -%}
         {{ exceptions.raise_compiler_error(
             '`typed_history`: expected a model that reads `row_versions` alone, got one that reads `'
-            ~ graph.nodes[unique_id].name ~ '`; write `materialized: view` for it, or `table`'
+            ~ unique_id.split('.') | last ~ '`; write `materialized: view` for it, or `table`'
         ) }}
     {%- endfor -%}
     {{ run_hooks(pre_hooks) }}
