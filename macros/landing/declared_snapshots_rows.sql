@@ -8,10 +8,8 @@
     {%- set rows = [] -%}
     {%- for topic in changefold.declared_topics() if topic.protocol != 'debezium' -%}
         {%- for table, commit_ts in topic.snapshots.items() -%}
-            {%- set name = table.split('.', 1) -%}
             {%- do rows.append(
-                '(' ~ sql_text(topic.name) ~ ', ' ~ sql_text(name[0]) ~ ', '
-                ~ sql_text(name[1]) ~ ", '" ~ '%020d' | format(commit_ts) ~ "')"
+                '(' ~ changefold.declared_table(topic, table) ~ ", '" ~ '%020d' | format(commit_ts) ~ "')"
             ) -%}
         {%- endfor -%}
     {%- endfor %}
@@ -39,14 +37,10 @@
     {%- set rows = [] -%}
     {%- for topic in changefold.declared_topics() if topic.protocol == 'debezium' -%}
         {%- for table, span in topic.snapshots.items() -%}
-            {#- As of types: a connector names the schema too, and the topic may name that otherwise. -#}
-            {%- set name = table.rsplit('.', 1) -%}
-            {%- set database = topic.databases.get(name[0], name[0]) -%}
             {%- set times = ['null', 'null'] if span == 'all'
                 else ["timestamp'" ~ span[0] ~ "'", "timestamp'" ~ span[1] ~ "'"] -%}
             {%- do rows.append(
-                '(' ~ sql_text(topic.name) ~ ', ' ~ sql_text(database) ~ ', '
-                ~ sql_text(name[1]) ~ ', ' ~ times | join(', ') ~ ')'
+                '(' ~ changefold.declared_table(topic, table) ~ ', ' ~ times | join(', ') ~ ')'
             ) -%}
         {%- endfor -%}
     {%- endfor %}

@@ -28,3 +28,21 @@
         names_ignore_case
     )
 {%- endmacro %}
+
+
+{#
+    A table that a topic's declaration names. A connector names the schema too, and the topic
+    may name that otherwise.
+
+    Arguments:
+        topic: as `declared_topics` returns it.
+        name: `database.table`.
+
+    Returns:
+        Three literals: kafka_topic, source_database, source_table.
+#}
+{% macro declared_table(topic, name) -%}
+    {%- set parts = name.rsplit('.', 1) if topic.protocol == 'debezium' else name.split('.', 1) -%}
+    {%- set database = topic.databases.get(parts[0], parts[0]) -%}
+    {{ return([sql_text(topic.name), sql_text(database), sql_text(parts[1])] | join(', ')) }}
+{%- endmacro %}

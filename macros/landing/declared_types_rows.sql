@@ -9,15 +9,10 @@
     {%- set rows = [] -%}
     {%- for topic in changefold.declared_topics() -%}
         {%- for table, types in topic.types.items() -%}
-            {#- A connector names the schema too, and the topic may name that otherwise. -#}
-            {%- set is_connector = topic.protocol == 'debezium' -%}
-            {%- set name = table.rsplit('.', 1) if is_connector else table.split('.', 1) -%}
-            {%- set database = topic.databases.get(name[0], name[0]) -%}
             {%- for column, type in types.items() -%}
                 {%- do rows.append(
-                    '(' ~ sql_text(topic.name) ~ ', ' ~ sql_text(database) ~ ', '
-                    ~ sql_text(name[1]) ~ ', ' ~ sql_text(column) ~ ', '
-                    ~ sql_text(type) ~ ')'
+                    '(' ~ changefold.declared_table(topic, table) ~ ', '
+                    ~ sql_text(column) ~ ', ' ~ sql_text(type) ~ ')'
                 ) -%}
             {%- endfor -%}
         {%- endfor -%}

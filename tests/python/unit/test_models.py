@@ -454,6 +454,21 @@ def test_a_table_created_anew_with_another_key_gets_a_model_of_its_own() -> None
     ]
 
 
+def test_the_model_of_a_table_that_is_gone_has_a_name_that_every_catalog_takes() -> (
+    None
+):
+    gone = "00000/m1795264090700/.00000.0000000000000000009/1795264090000"
+    second = _life("2", ("~", "a"))
+    second[0]["key_columns"] = ["code"]
+    past, _ = sorted(
+        shapes_from_versions([*_life("1", ("0", "a"), (gone, "")), *second]),
+        key=lambda shape: shape.past_until is None,
+    )
+    assert model_name(past) == (
+        "shop__a__until_00000_m1795264090700_00000_0000000000000000009_1795264090000"
+    )
+
+
 def _since(version: dict[str, Any]) -> str:
     since: str = version["valid_from_sequence"]
     return since

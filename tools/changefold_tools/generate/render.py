@@ -110,7 +110,7 @@ def model_name(shape: TableShape) -> str:
     name = f"{_slug(shape.database)}__{_slug(shape.table)}"
     if shape.past_until is not None:
         # Its DROP, as a moment that no other table of the name can share.
-        name += "__until_" + re.sub(r"[^a-z0-9.]+", "_", shape.past_until)
+        name += "__until_" + re.sub(r"[^a-z0-9]+", "_", shape.past_until)
     return name
 
 
