@@ -1,23 +1,4 @@
 {#
-    The text by which a row of a table without a key is told from those that differ from it: a
-    hash of all its values. A null, a column that the message does not have, and a default which
-    older rows show (`column_defaults`) are the same to it.
-
-    Arguments:
-        texts: an expression of type map<string, string>: the row.
-
-    Returns:
-        An expression of type string, on column_defaults of `folded_tables`.
-#}
-{% macro key_of_whole_row(texts) -%}
-to_json(array(md5(to_json(array_sort(filter(
-                array_except(map_entries({{ texts }}), column_defaults),
-                entry -> entry.value is not null
-            ))))))
-{%- endmacro %}
-
-
-{#
     Events of rows, with a number for each of equal rows of a table without a key: a row that
     is there three times has the copies 1, 2 and 3.
 

@@ -5,11 +5,11 @@
     Returns:
         A mapping: goes_on (whether the table stays, and what is new is added to it),
         number (of this fold), noted and note (what was kept of the last one with the table,
-        and is to be of this one, as `folded_note` returns it), new_moments (what `_new_moments` returns), news (what
-        `_news_of_tables` returns), changed (those of
-        it with changed_since), lacks_values (whether a change that this fold reads lacks
-        values which it did not change), lacks_keys (whether it reads a table without a key),
-        changes_columns (whether it reads a table of which a DDL changed the columns),
+        and is to be of this one, as `folded_note` returns it), new_moments (what
+        `_new_moments` returns), news (what `_news_of_tables` returns), changed (those of it
+        with changed_since), lacks_values (whether a change that this fold reads lacks values
+        which it did not change), lacks_keys (whether it reads a table whose rows may have no
+        key), changes_columns (whether it reads a table of which a DDL changed the columns),
         ends_partitions (whether it reads one of which a DDL ended rows of partitions),
         ends_rows (whether something ended all rows of a table since what is new),
         moves (all DDLs that moved rows: kafka_topic, table_uid, moved_at), moved_at (change
@@ -54,8 +54,8 @@
         'changed': news | selectattr('changed_since') | list,
         'lacks_values': news | selectattr('lacks_values') | list | length > 0
             if state.goes_on else changefold._some_table('lacks_values', note),
-        'lacks_keys': news | selectattr('lacks_key') | list | length > 0
-            if state.goes_on else changefold._some_table('cardinality(key_columns) = 0', note),
+        'lacks_keys': news | selectattr('lacks_keys') | list | length > 0
+            if state.goes_on else changefold._some_table('lacks_keys', note),
         'changes_columns': news | selectattr('changes_columns') | list | length > 0
             if state.goes_on else changefold._some_table('changes_columns', note),
         'ends_partitions': news | selectattr('ends_partitions') | list | length > 0
@@ -243,7 +243,7 @@
         table_uid, since (a change sequence; nothing before it is another than it was),
         changed_since (likewise, where `changed_tables` has the table, or a row arrived of a
         snapshot which has ended those that it did not read), source_database and
-        source_table (none, if the table is folded no longer), lacks_values, lacks_key,
+        source_table (none, if the table is folded no longer), lacks_values, lacks_keys,
         changes_columns, ends_partitions.
 #}
 {% macro _news_of_tables(state) %}
@@ -271,8 +271,7 @@
         ~ ' lives as (select kafka_topic, table_uid, min(since) as since,'
         ~ ' min(changed_since) as changed_since from told group by all)'
         ~ ' select lives.*, tables.source_database, tables.source_table, tables.lacks_values,'
-        ~ ' cardinality(tables.key_columns) = 0 as lacks_key, tables.changes_columns,'
-        ~ ' tables.ends_partitions'
+        ~ ' tables.lacks_keys, tables.changes_columns, tables.ends_partitions'
         ~ ' from lives left join ' ~ folded_tables ~ ' as tables'
         ~ ' on lives.kafka_topic = tables.kafka_topic and lives.table_uid = tables.table_uid'
         ~ ' and lives.since <= tables.to_sequence order by all',

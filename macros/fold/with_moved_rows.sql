@@ -30,6 +30,7 @@
             moves.moved_at,
             tables.key_columns,
             tables.column_defaults,
+            tables.lacks_keys,
             nullif(
                 filter(
                     moments.column_moments,
@@ -87,11 +88,8 @@
                 ),
                 array()
             ) as still_unknown,
-            if(
-                cardinality(key_columns) > 0,
-                to_json(transform(key_columns, name -> try_element_at(moved_texts, name))),
-                {{ changefold.key_of_whole_row('moved_texts') }}
-            ) as moved_key
+            {{ changefold.has_key('moved_texts') }} as has_key,
+            {{ changefold.key_of_row('moved_texts') }} as moved_key
         from moved
 
     )
@@ -102,7 +100,7 @@
         kafka_topic,
         to_table_uid as table_uid,
         moved_key as row_key,
-        if(cardinality(key_columns) > 0, 0, null) as row_copy,
+        if(has_key, 0, null) as row_copy,
         concat(moved_at, '~') as change_sequence,
         false as is_deleted,
         false as is_move,
@@ -121,6 +119,8 @@
             still_unknown as unknown_columns
         ) as payload
     from told_moved
-    where forall(key_columns, name -> try_element_at(moved_texts, name) is not null)
+    where
+        not has_key
+        or forall(key_columns, name -> try_element_at(moved_texts, name) is not null)
     {%- endif -%}
 {%- endmacro %}

@@ -7,16 +7,25 @@ table_schemas as (
     select
         *,
         cardinality(partition_changes) > 0 as has_partition_changes,
-        -- What rows older than a column show of it.
-        if(
-            cardinality(key_columns) > 0,
-            null,
-            map_entries(map_filter(
-                map_from_arrays(columns.name, columns.original_default),
-                (name, text) -> text is not null
-            ))
-        ) as column_defaults
+        map_from_arrays(columns.name, columns.original_default) as all_defaults
     from {{ ref('table_schemas') }}
+
+),
+
+counted as (
+
+    select
+        table_schemas.kafka_topic,
+        table_schemas.table_uid,
+        bool_or(source_tables.unavailable_until is not null) as lacks_values,
+        bool_or(source_tables.null_key_until is not null) as has_null_keys
+    from table_schemas
+    inner join {{ ref('source_tables') }} as source_tables
+        on
+            table_schemas.kafka_topic = source_tables.kafka_topic
+            and table_schemas.source_database = source_tables.source_database
+            and table_schemas.source_table = source_tables.source_table
+    group by table_schemas.kafka_topic, table_schemas.table_uid
 
 ),
 
@@ -28,21 +37,6 @@ tables as (
         bool_or(has_partition_changes) as ends_partitions
     from table_schemas
     group by kafka_topic, table_uid
-
-),
-
-lacking_values as (
-
-    select distinct
-        table_schemas.kafka_topic,
-        table_schemas.table_uid
-    from table_schemas
-    inner join {{ ref('source_tables') }} as source_tables
-        on
-            table_schemas.kafka_topic = source_tables.kafka_topic
-            and table_schemas.source_database = source_tables.source_database
-            and table_schemas.source_table = source_tables.source_table
-    where source_tables.unavailable_until is not null
 
 ),
 
@@ -69,6 +63,9 @@ moved as (
 
     select
         table_schemas.*,
+        counted.lacks_values,
+        cardinality(table_schemas.key_columns) = 0 or counted.has_null_keys
+            as lacks_keys,
         max(coalesce(moves.moved_at, '')) over (
             partition by table_schemas.kafka_topic, table_schemas.table_uid
             order by table_schemas.schema_version
@@ -78,6 +75,10 @@ moved as (
             order by table_schemas.schema_version
         ) as key_since
     from table_schemas
+    left join counted
+        on
+            table_schemas.kafka_topic = counted.kafka_topic
+            and table_schemas.table_uid = counted.table_uid
     left join moves
         on
             table_schemas.kafka_topic = moves.kafka_topic
@@ -86,27 +87,41 @@ moved as (
 
 ),
 
+-- With what rows older than a column show of it.
+defaulted as (
+
+    select
+        *,
+        if(
+            lacks_keys,
+            map_entries(map_filter(all_defaults, (name, text) -> text is not null)),
+            null
+        ) as column_defaults
+    from moved
+    where not is_dropped
+
+),
+
 -- A row up to the sequence of a DDL has the table's name and key before it. Most DDLs
 -- change neither.
 versions as (
 
     select
-        moved.*,
+        defaulted.*,
         tables.ends_partitions,
         struct(
-            moved.source_database,
-            moved.source_table,
-            moved.key_columns,
-            moved.column_defaults,
-            moved.key_since,
-            moved.moved_at
+            defaulted.source_database,
+            defaulted.source_table,
+            defaulted.key_columns,
+            defaulted.column_defaults,
+            defaulted.key_since,
+            defaulted.moved_at
         ) as identity
-    from moved
+    from defaulted
     inner join tables
         on
-            moved.kafka_topic = tables.kafka_topic
-            and moved.table_uid = tables.table_uid
-    where not moved.is_dropped
+            defaulted.kafka_topic = tables.kafka_topic
+            and defaulted.table_uid = tables.table_uid
 
 ),
 
@@ -145,6 +160,8 @@ stretches as (
         column_defaults,
         key_since,
         moved_at,
+        any_value(lacks_values) as lacks_values,
+        any_value(lacks_keys) as lacks_keys,
         any_value(ends_partitions) as ends_partitions,
         min(coalesce(valid_from_sequence, '')) as from_sequence,
         max(coalesce(valid_to_sequence, '~')) as to_sequence
@@ -173,16 +190,13 @@ folded_tables as (
         stretches.column_defaults,
         stretches.key_since,
         stretches.moved_at,
-        lacking_values.table_uid is not null as lacks_values,
+        coalesce(stretches.lacks_values, false) as lacks_values,
+        coalesce(stretches.lacks_keys, false) as lacks_keys,
         changing_columns.table_uid is not null as changes_columns,
         stretches.ends_partitions,
         stretches.from_sequence,
         stretches.to_sequence
     from stretches
-    left join lacking_values
-        on
-            stretches.kafka_topic = lacking_values.kafka_topic
-            and stretches.table_uid = lacking_values.table_uid
     left join changing_columns
         on
             stretches.kafka_topic = changing_columns.kafka_topic

@@ -48,7 +48,7 @@ of_tables as (
         folded_tables.key_columns,
         folded_tables.column_defaults,
         folded_tables.lacks_values,
-        cardinality(folded_tables.key_columns) > 0 as has_key,
+        folded_tables.lacks_keys,
         changes.change_sequence,
         changes.op,
         changes.after,
@@ -81,13 +81,10 @@ keyed as (
 
     select
         *,
+        {{ has_key('texts') }} as has_key,
+        {{ key_of_row('texts') }} as key_after,
         if(
-            has_key,
-            to_json(transform(key_columns, name -> try_element_at(texts, name))),
-            {{ key_of_whole_row('texts') }}
-        ) as key_after,
-        if(
-            has_key,
+            {{ has_key('texts') }},
             to_json(transform(
                 key_columns,
                 name -> coalesce(

@@ -19,6 +19,7 @@ previous as (
         'last_batch_id': 'bigint',
         'first_sequence': 'string',
         'unavailable_until': 'string',
+        'null_key_until': 'string',
     }) }}
 
 ),
@@ -44,7 +45,9 @@ gathered as (
         max(batch_id) as last_batch_id,
         min(change_sequence) as first_sequence,
         max(change_sequence) filter (where unavailable_columns is not null)
-            as unavailable_until
+            as unavailable_until,
+        max(change_sequence) filter (where {{ has_null_key() }})
+            as null_key_until
     from changes
     group by kafka_topic, source_database, source_table
     union all
@@ -62,7 +65,8 @@ totals as (
         max(last_sequence) as last_sequence,
         max(last_batch_id) as last_batch_id,
         min(first_sequence) as first_sequence,
-        max(unavailable_until) as unavailable_until
+        max(unavailable_until) as unavailable_until,
+        max(null_key_until) as null_key_until
     from gathered
     group by kafka_topic, source_database, source_table
 

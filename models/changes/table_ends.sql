@@ -42,7 +42,7 @@ snapshots_that_replace as (
         and (
             readings.follows_interrupted
             or readings.is_declared
-            or cardinality(folded_tables.key_columns) = 0
+            or folded_tables.lacks_keys
         )
 
 ),
