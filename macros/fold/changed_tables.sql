@@ -48,6 +48,7 @@
             table_uid,
             key_columns,
             column_defaults,
+            decimal_columns,
             moved_at,
             from_sequence
 

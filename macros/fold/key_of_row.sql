@@ -6,13 +6,16 @@
         texts: an expression of type map<string, string>: the row.
 
     Returns:
-        An expression of type string, on key_columns, column_defaults and lacks_keys of
-        `folded_tables`.
+        An expression of type string, on key_columns, column_defaults, lacks_keys and
+        decimal_columns of `folded_tables`.
 #}
 {% macro key_of_row(texts) -%}
 if(
             {{ changefold.has_key(texts) }},
-            to_json(transform(key_columns, name -> try_element_at({{ texts }}, name))),
+            to_json(transform(
+                key_columns,
+                name -> {{ changefold.text_in_key('name', 'try_element_at(' ~ texts ~ ', name)') }}
+            )),
             {{ changefold.key_of_whole_row(texts) }}
         )
 {%- endmacro %}
@@ -52,13 +55,43 @@ if(
         texts: an expression of type map<string, string>: the row.
 
     Returns:
-        An expression of type string, on column_defaults of `folded_tables`.
+        An expression of type string, on column_defaults and decimal_columns of
+        `folded_tables`.
 #}
 {% macro key_of_whole_row(texts) -%}
-to_json(array(md5(to_json(array_sort(filter(
-                array_except(map_entries({{ texts }}), column_defaults),
-                entry -> entry.value is not null
+to_json(array(md5(to_json(array_sort(transform(
+                filter(
+                    array_except(map_entries({{ texts }}), column_defaults),
+                    entry -> entry.value is not null
+                ),
+                entry -> struct(
+                    entry.key,
+                    {{ changefold.text_in_key('entry.key', 'entry.value') }} as value
+                )
             ))))))
+{%- endmacro %}
+
+
+{#
+    The text of a value by which a row is told from others. Options of Debezium, and the scale
+    of a column, change how many digits stand behind the point: `1`, `1.0` and `1.00` are one
+    value, and so are `12:00:00.5` and `12:00:00.500000`. Other texts are as they came.
+
+    Arguments:
+        name: an expression of type string: the column.
+        text: an expression of type string: its value.
+
+    Returns:
+        An expression of type string, on decimal_columns of `folded_tables`.
+#}
+{% macro text_in_key(name, text) -%}
+if(
+                    array_contains(decimal_columns, {{ name }}),
+                    regexp_replace(
+                        {{ text }}, '(?:[.]0+|([.][0-9]*[1-9])0+)(?![0-9])', '$1'
+                    ),
+                    {{ text }}
+                )
 {%- endmacro %}
 
 

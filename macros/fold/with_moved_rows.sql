@@ -31,6 +31,7 @@
             tables.key_columns,
             tables.column_defaults,
             tables.lacks_keys,
+            tables.decimal_columns,
             nullif(
                 filter(
                     moments.column_moments,

@@ -1,4 +1,8 @@
 {{ config(compared=true) }}
+-- Debezium's types whose values may stand with more digits behind the point, or less.
+{%- set types_with_a_fraction -%}
+    ^connect[.](?:Decimal|VariableScaleDecimal|float|double|[A-Za-z]*Time(?:stamp)?)
+{%- endset %}
 
 with
 
@@ -7,7 +11,11 @@ table_schemas as (
     select
         *,
         cardinality(partition_changes) > 0 as has_partition_changes,
-        map_from_arrays(columns.name, columns.original_default) as all_defaults
+        map_from_arrays(columns.name, columns.original_default) as all_defaults,
+        filter(
+            columns,
+            described -> described.type rlike '{{ types_with_a_fraction }}'
+        ).name as all_decimal_columns
     from {{ ref('table_schemas') }}
 
 ),
@@ -87,8 +95,9 @@ moved as (
 
 ),
 
--- With what rows older than a column show of it.
-defaulted as (
+-- With what rows older than a column show of it, and how the values that tell a row
+-- are read.
+told_apart as (
 
     select
         *,
@@ -96,7 +105,12 @@ defaulted as (
             lacks_keys,
             map_entries(map_filter(all_defaults, (name, text) -> text is not null)),
             null
-        ) as column_defaults
+        ) as column_defaults,
+        if(
+            lacks_keys,
+            all_decimal_columns,
+            array_intersect(all_decimal_columns, key_columns)
+        ) as decimal_columns
     from moved
     where not is_dropped
 
@@ -107,21 +121,22 @@ defaulted as (
 versions as (
 
     select
-        defaulted.*,
+        told_apart.*,
         tables.ends_partitions,
         struct(
-            defaulted.source_database,
-            defaulted.source_table,
-            defaulted.key_columns,
-            defaulted.column_defaults,
-            defaulted.key_since,
-            defaulted.moved_at
+            told_apart.source_database,
+            told_apart.source_table,
+            told_apart.key_columns,
+            told_apart.column_defaults,
+            told_apart.decimal_columns,
+            told_apart.key_since,
+            told_apart.moved_at
         ) as identity
-    from defaulted
+    from told_apart
     inner join tables
         on
-            defaulted.kafka_topic = tables.kafka_topic
-            and defaulted.table_uid = tables.table_uid
+            told_apart.kafka_topic = tables.kafka_topic
+            and told_apart.table_uid = tables.table_uid
 
 ),
 
@@ -158,6 +173,7 @@ stretches as (
         source_table,
         key_columns,
         column_defaults,
+        decimal_columns,
         key_since,
         moved_at,
         any_value(lacks_values) as lacks_values,
@@ -173,6 +189,7 @@ stretches as (
         source_table,
         key_columns,
         column_defaults,
+        decimal_columns,
         key_since,
         moved_at,
         stretch
@@ -188,6 +205,7 @@ folded_tables as (
         stretches.source_table,
         stretches.key_columns,
         stretches.column_defaults,
+        stretches.decimal_columns,
         stretches.key_since,
         stretches.moved_at,
         coalesce(stretches.lacks_values, false) as lacks_values,

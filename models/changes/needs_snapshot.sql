@@ -363,6 +363,16 @@ doubtful as (
     select * from partial_rows
     union all
     select
+        kafka_topic,
+        source_database,
+        source_table,
+        table_uid,
+        since_sequence,
+        cast(null as string) as ddl_sql,
+        reason
+    from {{ ref('key_forms_in_doubt') }}
+    union all
+    select
         not_understood.kafka_topic,
         not_understood.source_database,
         not_understood.source_table,

@@ -14,6 +14,9 @@
 {%- set row_columns = key_columns + ['row_copy'] %}
 {%- set of_row = row_columns | join(', ') %}
 {%- set fold = fold_state() %}
+{%- set text_before %}coalesce(
+                        try_element_at(texts_before, name), try_element_at(texts, name)
+                    ){% endset %}
 {%- set whole_before %}if(
                 op = 'd',
                 texts,
@@ -49,6 +52,7 @@ of_tables as (
         folded_tables.column_defaults,
         folded_tables.lacks_values,
         folded_tables.lacks_keys,
+        folded_tables.decimal_columns,
         changes.change_sequence,
         changes.op,
         changes.after,
@@ -87,9 +91,7 @@ keyed as (
             {{ has_key('texts') }},
             to_json(transform(
                 key_columns,
-                name -> coalesce(
-                    try_element_at(texts_before, name), try_element_at(texts, name)
-                )
+                name -> {{ text_in_key('name', text_before) }}
             )),
             {{ key_of_whole_row(whole_before) }}
         ) as key_before

@@ -20,7 +20,11 @@ row_schemas as (
 
 table_schemas as (
 
-    select * from {{ ref('table_schemas') }}
+    select
+        *,
+        max_by(is_dropped, schema_version) over (partition by kafka_topic, table_uid)
+            as is_gone
+    from {{ ref('table_schemas') }}
 
 ),
 
@@ -46,9 +50,7 @@ described as (
         source_table,
         explode(columns) as described_column
     from table_schemas
-    where
-        valid_to_sequence is null
-        and not is_dropped
+    where not is_gone
 
 ),
 
