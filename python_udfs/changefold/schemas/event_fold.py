@@ -58,6 +58,7 @@ from changefold.schemas.partition_actions import affected_partitions, partitioni
 from changefold.schemas.partition_rows import UnknownRowsError, partitioned_columns
 from changefold.schemas.row_news import (
     columns_of,
+    dropped_columns,
     fill_as_described,
     fill_as_seen,
     is_partial,
@@ -199,7 +200,9 @@ class EventFold:
         if is_partial(row, table.columns):
             return
         before = table.columns, table.key()
-        added = self._fill_by_row(table, row)
+        changes = self._fill_by_row(table, row)
+        if not table.key()[1]:
+            changes += dropped_columns(before[0], table.columns)
         if (table.columns, table.key()) != before:
             key_changed = bool(before[0]) and not is_same_key(
                 table.key()[1], before[1][1]
@@ -209,7 +212,7 @@ class EventFold:
                 sequence=since,
                 ddl=None,
                 key_changed=key_changed,
-                image_changes=added if before[0] else (),
+                image_changes=changes if before[0] else (),
             )
 
     def _refined(

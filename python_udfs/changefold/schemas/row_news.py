@@ -173,6 +173,27 @@ def _added_with_default(columns: Iterable[SchemaColumn]) -> tuple[ImageChange, .
     )
 
 
+def dropped_columns(
+    before: Iterable[SchemaColumn], after: Iterable[SchemaColumn]
+) -> tuple[ImageChange, ...]:
+    """Return the columns that a table has no more.
+
+    Rows without a key are told apart by all columns, so a row after it is compared with
+    those before without them.
+    """
+    kept = {column.column_id for column in after}
+    return tuple(
+        ImageChange(
+            column.column_id,
+            "dropped",
+            from_name=column.name,
+            from_type=column.type,
+        )
+        for column in before
+        if column.column_id not in kept
+    )
+
+
 def reveal_columns(
     table: TableState, columns: Iterable[SchemaColumn]
 ) -> tuple[ImageChange, ...]:
