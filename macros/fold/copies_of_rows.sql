@@ -3,8 +3,9 @@
     is there three times has the copies 1, 2 and 3.
 
     An insert adds the next copy, a delete takes the last one; the changes of one moment
-    count together. A delete of a row that is not there does nothing, as in a topic that
-    begins in the middle.
+    count together. A delete of a row that is not there ends none, as in a topic that begins
+    in the middle. It is kept as copy -1 with the op `missed`: where all rows of the table are
+    known, the row was there in another form.
 
     Arguments:
         events: name of a relation: of_row, row_copy (0 for a row with a key, the number for a
@@ -26,6 +27,12 @@
     ] -%}
     {%- set columns = of_row + ['row_copy', 'change_sequence', 'is_deleted', 'is_move'] -%}
     {%- set last = 'struct(' ~ carried | join(', ') ~ '), struct(kafka_offset, kafka_partition, event_index)' -%}
+    {%- set lowest -%}
+        least(0, min(copies_added_since) over (
+                partition by {{ of_life | join(', ') }}
+                order by change_sequence
+            ))
+    {%- endset -%}
     {%- if not fold.lacks_keys -%}
     select
         {{ (columns + carried) | join(',\n        ') }}
@@ -89,10 +96,8 @@
 
         select
             *,
-            copies_added_since - least(0, min(copies_added_since) over (
-                partition by {{ of_life | join(', ') }}
-                order by change_sequence
-            )) as copies
+            {{ lowest }} as lowest,
+            copies_added_since - {{ lowest }} as copies
         from summed
 
     ),
@@ -104,7 +109,11 @@
             lag(copies, 1, 0) over (
                 partition by {{ of_life | join(', ') }}
                 order by change_sequence
-            ) as copies_before
+            ) as copies_before,
+            lowest < lag(lowest, 1, 0) over (
+                partition by {{ of_life | join(', ') }}
+                order by change_sequence
+            ) as is_missed
         from counted
 
     ),
@@ -115,16 +124,22 @@
             {{ of_row | join(',\n            ') }},
             row_copy,
             change_sequence,
-            copies < copies_before as is_deleted,
+            row_copy > 0 and copies < copies_before as is_deleted,
             false as is_move,
-            if(copies < copies_before, last_end, last_begin) as event
+            if(row_copy < 0 or copies < copies_before, last_end, last_begin) as event
         from compared
             lateral view
-            explode(sequence(
-                cast(least(copies, copies_before) + 1 as int),
-                cast(greatest(copies, copies_before) as int)
+            explode(concat(
+                if(
+                    copies = copies_before,
+                    array(),
+                    sequence(
+                        cast(least(copies, copies_before) + 1 as int),
+                        cast(greatest(copies, copies_before) as int)
+                    )
+                ),
+                if(is_missed, array(-1), array())
             )) as row_copy
-        where copies <> copies_before
 
     )
 
@@ -135,7 +150,16 @@
     union all
     select
         {{ columns | join(',\n        ') }},
-        event.*
+        event.* except (payload, table_ends),
+        struct(
+            if(row_copy < 0, 'missed', event.payload.op) as op,
+            event.payload.commit_ts,
+            event.payload.batch_id,
+            event.payload.image,
+            event.payload.known_hash,
+            event.payload.unknown_columns
+        ) as payload,
+        event.table_ends
     from numbered
     {%- endif -%}
 {%- endmacro %}

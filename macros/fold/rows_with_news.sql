@@ -236,7 +236,9 @@
             true as is_known,
             true as is_void
         from met
-        where from_sequence >= since and (is_open or to_sequence > from_sequence)
+        where
+            from_sequence >= since
+            and (is_open or to_sequence > from_sequence or ended_by = 'missed')
 
     ),
 

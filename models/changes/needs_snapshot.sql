@@ -197,7 +197,7 @@ partial_rows as (
         source_table,
         table_uid,
         min(since_sequence) as since_sequence,
-        cast(null as string) as ddl_sql,
+        max(since_sequence) as until_sequence,
         concat(
             'Rows leave out columns that the table has: ',
             array_join(transform(missing, described -> described.name), ', ')
@@ -360,8 +360,6 @@ doubtful as (
     union all
     select * from unknown_exchanges
     union all
-    select * from partial_rows
-    union all
     select
         kafka_topic,
         source_database,
@@ -415,29 +413,61 @@ doubtful as (
 
 ),
 
+-- Some go on after what makes the rows known again.
+repeated as (
+
+    select
+        *,
+        since_sequence as until_sequence
+    from doubtful
+    union all
+    select
+        kafka_topic,
+        source_database,
+        source_table,
+        table_uid,
+        since_sequence,
+        cast(null as string) as ddl_sql,
+        reason,
+        until_sequence
+    from partial_rows
+    union all
+    select
+        kafka_topic,
+        source_database,
+        source_table,
+        table_uid,
+        since_sequence,
+        cast(null as string) as ddl_sql,
+        reason,
+        until_sequence
+    from {{ ref('rows_not_found') }}
+
+),
+
 needs_snapshot as (
 
     select
-        doubtful.kafka_topic,
-        doubtful.source_database,
-        doubtful.source_table,
-        doubtful.since_sequence,
-        {{ sequence_timestamp('doubtful.since_sequence') }} as since_at,
-        doubtful.ddl_sql,
-        doubtful.reason,
+        repeated.kafka_topic,
+        repeated.source_database,
+        repeated.source_table,
+        repeated.since_sequence,
+        {{ sequence_timestamp('repeated.since_sequence') }} as since_at,
+        repeated.ddl_sql,
+        repeated.reason,
         min(known_again.cleared_sequence) as cleared_sequence
-    from doubtful
+    from repeated
     left join known_again
         on
-            doubtful.kafka_topic = known_again.kafka_topic
+            repeated.kafka_topic = known_again.kafka_topic
             and (
-                doubtful.table_uid = known_again.table_uid
+                repeated.table_uid = known_again.table_uid
                 or (
-                    doubtful.source_database = known_again.source_database
-                    and doubtful.source_table = known_again.source_table
+                    repeated.source_database = known_again.source_database
+                    and repeated.source_table = known_again.source_table
                 )
             )
-            and doubtful.since_sequence < known_again.cleared_sequence
+            and repeated.until_sequence < known_again.cleared_sequence
     group by all
 
 )

@@ -283,13 +283,21 @@ bounded as (
 
     select
         *,
-        lead(change_sequence) over (
-            partition by {{ of_row }}
-            order by change_sequence
+        if(
+            row_copy < 0,
+            change_sequence,
+            lead(change_sequence) over (
+                partition by {{ of_row }}
+                order by change_sequence
+            )
         ) as to_sequence,
-        lead(payload.op) over (
-            partition by {{ of_row }}
-            order by change_sequence
+        if(
+            row_copy < 0,
+            payload.op,
+            lead(payload.op) over (
+                partition by {{ of_row }}
+                order by change_sequence
+            )
         ) as next_op
     from compared
     where is_new_state

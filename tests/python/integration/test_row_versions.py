@@ -47,6 +47,27 @@ AGAIN: Final = [
 ]
 
 
+def _of_no_key(event_type: str, text: str, commit_ts: int) -> str:
+    return change(
+        event_type,
+        {"a": text},
+        commit_ts,
+        types={"a": "int"},
+        table="n",
+        pkNames=None,
+    )
+
+
+NO_KEY: Final = [
+    ddl("CREATE TABLE `n` (`a` INT)", 410, table="n"),
+    _of_no_key("INSERT", "1", 420),
+    _of_no_key("DELETE", "1", 430),
+    _of_no_key("DELETE", "2", 450),
+    watermark(500),
+]
+LATE: Final = [_of_no_key("INSERT", "2", 440), watermark(600)]
+
+
 @dataclass
 class Outcome:
     """What the table had.
@@ -59,6 +80,7 @@ class Outcome:
         said: By the build that made it a view.
         recreated: Rows of the table, dropped and made again, before and after new models.
         warned: Of how many tables without a model a test warned in between.
+        not_found: Tables of which a DELETE met no row, before and after that row came late.
     """
 
     whole: Rows
@@ -68,6 +90,7 @@ class Outcome:
     said: str
     recreated: list[Rows]
     warned: int
+    not_found: list[Rows]
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +142,7 @@ def outcome() -> Iterator[Outcome]:
             (folder / "logs" / "dbt.log").read_text("utf-8"),
             recreated=[],
             warned=0,
+            not_found=[],
         )
         land("3", AGAIN, len(BEFORE + BEHIND))
         pipeline.dbt("run", "--quiet")
@@ -132,6 +156,17 @@ def outcome() -> Iterator[Outcome]:
         update_models(folder, "verify", check=False)
         pipeline.dbt("run", "--quiet")
         outcome.recreated.append(pipeline.rows("select id from verify.cur_db__t"))
+        place = len(BEFORE + BEHIND + AGAIN)
+        for name, messages in (("4", NO_KEY), ("5", LATE)):
+            land(name, messages, place)
+            place += len(messages)
+            pipeline.dbt("run", "--quiet", "--select", "+needs_snapshot")
+            outcome.not_found.append(
+                pipeline.rows(
+                    "select source_table, since_sequence from verify.needs_snapshot "
+                    "where cleared_sequence is null"
+                )
+            )
         yield outcome
 
 
@@ -173,3 +208,11 @@ def test_a_table_that_was_made_again_is_shown_by_new_models_and_warned_of_before
 ) -> None:
     assert outcome.recreated == [[], [{"id": 5}]]
     assert outcome.warned == 1
+
+
+def test_a_row_without_a_key_that_was_not_there_puts_its_table_in_doubt(
+    outcome: Outcome,
+) -> None:
+    moment = "0" * 17
+    missed = {"source_table": "n", "since_sequence": f"{moment}450"}
+    assert outcome.not_found == [[missed], []]
