@@ -1,8 +1,9 @@
 """Random histories of databases that Debezium reads.
 
 As `histories`, but each change of a row is told, several of a row in one transaction
-too, and of DDLs only those that leave Debezium's stream a stream: ADD COLUMN and, where
-there is a message of it, TRUNCATE. The model of the truth is the same `Source`.
+too, and of DDLs only those that leave Debezium's stream a stream: ADD COLUMN, where there
+is a message of it TRUNCATE, and DROP COLUMN of the table without a key, whose rows are
+found by all columns. The model of the truth is the same `Source`.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -31,6 +32,7 @@ from histories import (
     add_column,
     create_table,
     draw_cell,
+    drop_column,
     happens,
     key_of,
     truncate_table,
@@ -87,7 +89,7 @@ class Statement:
     Attributes:
         table: The table as it is afterwards.
         changes: The rows.
-        ddl: TRUNCATE or ADD COLUMN.
+        ddl: TRUNCATE, ADD or DROP COLUMN.
     """
 
     table: Table
@@ -209,7 +211,7 @@ def draw_history(
     turns: list[str | None] = []
     for number in range(histories):
         turns += [str(number)] * random.randint(1, transactions)
-    turns += [None] * random.choice((0, 0, 1, 2, 3))
+    turns += [None] * random.choice((0, 1, 2, 3))
     random.shuffle(turns)
     for turn in turns:
         if turn is None:
@@ -237,6 +239,7 @@ class _Drawing:
         self._transactions: list[Transaction] = []
         self._rows_before = [0]
         self._ids = count(1)
+        self._dropped: set[str] = set()
 
     def history(self) -> History:
         """Return all that happened."""
@@ -260,9 +263,10 @@ class _Drawing:
 
         Without that row no message would tell of a column that was added.
         """
-        table = self._random.choice((ITEMS, MARKS, ENTRIES))
+        table = self._random.choice((ITEMS, MARKS, ENTRIES, ENTRIES))
         ddls: list[Ddl] = []
         present = {one.name for one in self._source.tables[table].columns}
+        present |= self._dropped
         additions = [(one, None) for one in _ADDITIONS if one.name not in present]
         defaults = [one for one in _DEFAULTS if one[0].name not in present]
         if self.has_defaults and defaults and happens(self._random, 0.7):
@@ -271,10 +275,17 @@ class _Drawing:
             ddls.append(add_column(table, *self._random.choice(additions), self._at()))
         if self.has_truncates or (table == ENTRIES and self._connector != "sqlserver"):
             ddls.append(truncate_table(table))
+        droppable = ({"word", "surcharge"} & present) - self._dropped
+        if table == ENTRIES and droppable and happens(self._random, 0.6):
+            ddls = [drop_column(table, name) for name in sorted(droppable)]
         if not ddls:
             return
         ddl = self._random.choice(ddls)
+        was = {one.name for one in self._source.tables[table].columns}
         self._source.execute(_next_moment(self._source), ddl)
+        is_now = {one.name for one in self._source.tables[table].columns}
+        # A column that is made anew is another one.
+        self._dropped |= was - is_now
         changed = [Statement(self._source.tables[table], ddl=ddl)]
         # PostgreSQL's DDL is part of a transaction.
         if self._connector != "postgresql" or happens(self._random, 0.5):
