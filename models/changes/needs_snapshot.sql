@@ -66,7 +66,7 @@ followed as (
 
 -- What a version of a table leaves unknown: what its statement did to rows, what those
 -- from before it have in a column, and what in a key that rows told of.
-unknown_in_versions as (
+told_nothing_of as (
 
     select
         kafka_topic,
@@ -78,16 +78,23 @@ unknown_in_versions as (
         explode(array_compact(array(
             if(
                 row_effect = 'unknown',
-                concat(
-                    'What it did to rows is not known: ', coalesce(reason, 'no reason')
+                struct(
+                    'ddl' as kind,
+                    concat(
+                        'What it did to rows is not known: ',
+                        coalesce(reason, 'no reason')
+                    ) as reason
                 ),
                 null
             ),
             if(
                 size(unknown_columns) > 0,
-                concat(
-                    'No message tells of rows from before it what they have in ',
-                    array_join(unknown_columns, ', ')
+                struct(
+                    'column_values' as kind,
+                    concat(
+                        'No message tells of rows from before it what they have in ',
+                        array_join(unknown_columns, ', ')
+                    ) as reason
                 ),
                 null
             ),
@@ -97,15 +104,33 @@ unknown_in_versions as (
                 and ddl_sql is null
                 and size(array_except(key_columns, columns_before)) > 0
                 and coalesce(size(unknown_columns), 0) <= 0,
-                concat(
-                    'Rows have the key ',
-                    array_join(key_columns, ', '),
-                    ', and no message tells which value of it those before have'
+                struct(
+                    'key_values' as kind,
+                    concat(
+                        'Rows have the key ',
+                        array_join(key_columns, ', '),
+                        ', and no message tells which value of it those before have'
+                    ) as reason
                 ),
                 null
             )
-        ))) as reason
+        ))) as doubt
     from followed
+
+),
+
+unknown_in_versions as (
+
+    select
+        kafka_topic,
+        source_database,
+        source_table,
+        table_uid,
+        since_sequence,
+        ddl_sql,
+        doubt.kind,
+        doubt.reason
+    from told_nothing_of
 
 ),
 
@@ -133,6 +158,7 @@ unknown_exchanges as (
         exchanges.table_uid,
         exchanges.since_sequence,
         exchanges.ddl_sql,
+        'ddl' as kind,
         'Which rows came is not known, as the other table was not there before it'
             as reason
     from exchanges
@@ -367,6 +393,7 @@ doubtful as (
         table_uid,
         since_sequence,
         cast(null as string) as ddl_sql,
+        'key_form' as kind,
         reason
     from {{ ref('key_forms_in_doubt') }}
     union all
@@ -377,6 +404,7 @@ doubtful as (
         cast(null as string) as table_uid,
         not_understood.since_sequence,
         not_understood.ddl_sql,
+        'ddl' as kind,
         not_understood.reason
     from not_understood
     left anti join table_schemas
@@ -390,6 +418,7 @@ doubtful as (
     union all
     select
         *,
+        'xa_rollback' as kind,
         concat(
             'An XA ROLLBACK took back rows that had come before it, perhaps of this',
             ' table. Known again after a TRUNCATE or DROP, or when a copy of the table',
@@ -404,6 +433,7 @@ doubtful as (
         cast(null as string) as table_uid,
         begin_sequence as since_sequence,
         cast(null as string) as ddl_sql,
+        'snapshot' as kind,
         concat(
             'The snapshot that read it did not end, and the next one brought no row',
             ' of it: rows may be missing, or left over'
@@ -428,6 +458,7 @@ repeated as (
         table_uid,
         since_sequence,
         cast(null as string) as ddl_sql,
+        'partial_rows' as kind,
         reason,
         until_sequence
     from partial_rows
@@ -439,6 +470,7 @@ repeated as (
         table_uid,
         since_sequence,
         cast(null as string) as ddl_sql,
+        'rows_not_found' as kind,
         reason,
         until_sequence
     from {{ ref('rows_not_found') }}
@@ -452,8 +484,10 @@ needs_snapshot as (
         repeated.source_database,
         repeated.source_table,
         repeated.since_sequence,
+        max(repeated.until_sequence) as until_sequence,
         {{ sequence_timestamp('repeated.since_sequence') }} as since_at,
         repeated.ddl_sql,
+        repeated.kind,
         repeated.reason,
         min(known_again.cleared_sequence) as cleared_sequence
     from repeated

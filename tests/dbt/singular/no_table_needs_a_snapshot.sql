@@ -6,6 +6,7 @@ select
     source_table,
     since_at,
     ddl_sql,
+    kind,
     reason
 from {{ ref('needs_snapshot') }}
 where cleared_sequence is null
