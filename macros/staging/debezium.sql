@@ -110,8 +110,8 @@
 
     PostgreSQL's order of a change begins with the commit before, which the connector does
     not know right after it starts. Its transaction and LSN stay the same. All rows that a
-    snapshot reads have one position: where no key tells them apart, equal ones are as
-    many rows, so the place in Kafka does. So it is where no position is known. Rows of one
+    snapshot reads have one position: where no key tells them apart, as with a null in it,
+    equal ones are as many rows, so the place in Kafka does. So it is where no position is known. Rows of one
     statement may share the position: the order in the transaction tells them apart, if the
     connector sends it.
 
@@ -124,7 +124,10 @@
 #}
 {% macro debezium_source_position(message, kafka_place) -%}
     case
-        when {{ message }}.op = 'r' and {{ message }}.key is null then {{ kafka_place }}
+        when
+            {{ message }}.op = 'r'
+            and ({{ message }}.key is null or contains({{ message }}.key, ':null'))
+            then {{ kafka_place }}
         when {{ message }}.ordered_by = 'ts_ms' then {{ kafka_place }}
         else concat(
             if(

@@ -85,7 +85,7 @@ def built(
             yield Built(
                 schema,
                 compare_tables(
-                    SHOP, home / "tables", NotApplied([], []), Console(file=report)
+                    SHOP, home / "tables", NotApplied([], [], []), Console(file=report)
                 ),
                 report.getvalue(),
                 stores,

@@ -207,6 +207,9 @@ def _final_entries(lines: Iterable[Line], schemas: Schemas) -> Iterator[_Entry]:
                 columns = schema.key_columns
                 has_key = columns and all(column in row for column in columns)
                 pk = {column: row[column] for column in columns} if has_key else row
+            if None in pk.values():
+                # A null in a unique index tells no rows apart.
+                pk = row
             entry = _Entry(table, _key_text(pk, schema), row)
         yield entry
 

@@ -392,6 +392,7 @@ def build_recording(  # noqa: PLR0913 # each is an option of its own
         return NotApplied(
             _pending(spark),
             _cut_down(spark),
+            _doubts(spark),
             _compare_with_one_run(copy, runs, histories),
         )
 
@@ -414,16 +415,18 @@ def _build_run(
 
 @dataclass(frozen=True)
 class NotApplied:
-    """Changes of a recording that are not in the tables.
+    """Changes of a recording that are not in the tables, and tables in doubt.
 
     Attributes:
         pending: They wait for their schema.
         cut_down: Their rows were too large: the messages hold the key only.
+        doubts: What `needs_snapshot` says of tables, a sentence each.
         compared: What tables of several runs are, beside what one of all makes.
     """
 
     pending: list[PendingChange]
     cut_down: list[CutDownChange]
+    doubts: list[str]
     compared: tuple[ComparedVersions, ...] = ()
 
 
@@ -434,6 +437,18 @@ def _cut_down(spark: SparkSession, topic: str | None = None) -> list[CutDownChan
         f"and {_of_topic(topic)} order by all"
     ).collect()
     return [CutDownChange.from_message(bytes(row.value)) for row in rows]
+
+
+def _doubts(spark: SparkSession, topic: str | None = None) -> list[str]:
+    rows = spark.sql(
+        "select source_database, source_table, kind, reason "
+        f"from `{_SCHEMA}`.needs_snapshot "  # our own schema
+        f"where cleared_sequence is null and {_of_topic(topic)} order by all"
+    ).collect()
+    return [
+        f"{row.source_database}.{row.source_table} is in doubt ({row.kind}): {row.reason}."
+        for row in rows
+    ]
 
 
 def _of_topic(topic: str | None) -> str:
@@ -571,7 +586,9 @@ def verify_together(  # noqa: PLR0913 # each is an option of its own
         for name, recording in topics.items():
             exported = (export or Path(folder)) / name
             export_tables(spark, _SCHEMA, exported, topic=name)
-            left = NotApplied(_pending(spark, name), _cut_down(spark, name))
+            left = NotApplied(
+                _pending(spark, name), _cut_down(spark, name), _doubts(spark, name)
+            )
             console.print(f"{name}, {count} run(s)", highlight=False)
             equal[name] = compare_tables(recording, exported, left, console)
         for compared in _compare_with_one_run(copy, count, histories):
@@ -648,6 +665,8 @@ def compare_tables(
     for remark in judgement.remarks:
         console.print(remark, highlight=False, markup=False)
     render(judgement.results, console)
+    for doubt in left.doubts:
+        console.print(doubt, highlight=False, markup=False)
     for compared in left.compared:
         _print_compared(compared, console)
     return is_equal(judgement.results) and all(
