@@ -207,8 +207,13 @@ left_out as (
             named_columns.kafka_topic = table_schemas.kafka_topic
             and named_columns.source_database = table_schemas.source_database
             and named_columns.source_table = table_schemas.source_table
-            and {{ moment_of('named_columns.since_sequence') }}
-            > {{ moment_of("coalesce(table_schemas.valid_from_sequence, '')") }}
+            and named_columns.since_sequence
+            > coalesce(table_schemas.valid_from_sequence, '')
+            and (
+                table_schemas.ddl_sql is null
+                or {{ moment_of('named_columns.since_sequence') }}
+                > {{ moment_of("coalesce(table_schemas.valid_from_sequence, '')") }}
+            )
             and named_columns.since_sequence
             <= coalesce(table_schemas.valid_to_sequence, '~')
             and not table_schemas.is_dropped

@@ -63,6 +63,7 @@ from changefold.schemas.row_news import (
     fill_as_seen,
     is_partial,
     is_same_key,
+    lacks_key,
     news_of_row,
     rekey_table,
     reveal_columns,
@@ -199,11 +200,15 @@ class EventFold:
         """Give a table the columns that a row names, from a sequence on."""
         if is_partial(row, table.columns):
             return
-        before = table.columns, table.key()
-        changes = self._fill_by_row(table, row)
+        before = tuple(table.columns), table.key()
+        if table.key()[1] and lacks_key(row, table.columns):
+            columns, _ = news_of_row(row, [self.versions.last(table)])
+            changes = reveal_columns(table, [self._refined(row, c) for c in columns])
+        else:
+            changes = self._fill_by_row(table, row)
         if not table.key()[1]:
             changes += dropped_columns(before[0], table.columns)
-        if (table.columns, table.key()) != before:
+        if (tuple(table.columns), table.key()) != before:
             key_changed = bool(before[0]) and not is_same_key(
                 table.key()[1], before[1][1]
             )

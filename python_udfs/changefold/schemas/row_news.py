@@ -237,16 +237,35 @@ def is_partial(row: SeenSchema | SeenVersion, known: Iterable[SchemaColumn]) -> 
     """Tell whether a row lacks columns that its table has, and names no other.
 
     So a binlog sends rows whose image is not FULL, and TiCDC those of which its
-    changefeed selects some columns. A message of Kafka Connect brings a schema, or all
-    columns: there a column that is missing has gone.
+    changefeed selects some columns.
     """
-    if isinstance(row, SeenVersion) or any(
+    return not _is_whole(row) and _named(row) < _sent(known)
+
+
+def lacks_key(row: SeenSchema | SeenVersion, known: Iterable[SchemaColumn]) -> bool:
+    """Tell whether a row of a table with a key lacks columns, and names no key.
+
+    So a binlog sends an UPDATE whose image is MINIMAL: it has what changed.
+    """
+    return not (_key_of(row) or _is_whole(row) or _named(row) >= _sent(known))
+
+
+def _named(row: SeenSchema | SeenVersion) -> set[str]:
+    return {column.name.lower() for column in columns_of(row)}
+
+
+def _sent(known: Iterable[SchemaColumn]) -> set[str]:
+    return {c.name.lower() for c in known if c.generated != "virtual"}
+
+
+def _is_whole(row: SeenSchema | SeenVersion) -> bool:
+    """Tell whether a column that a row lacks has gone.
+
+    A message of Kafka Connect brings a schema, or all columns.
+    """
+    return isinstance(row, SeenVersion) or any(
         text.startswith(PREFIX) for text in row.column_types.values()
-    ):
-        return False
-    named = {name.lower() for name in row.column_types}
-    sent = {c.name.lower() for c in known if c.generated != "virtual"}
-    return named < sent
+    )
 
 
 def row_order(row: SeenSchema | SeenVersion) -> tuple[str, bytes]:

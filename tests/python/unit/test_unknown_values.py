@@ -167,6 +167,14 @@ def test_a_row_that_leaves_out_columns_re_keys_and_drops_nothing() -> None:
     assert (only.key_columns, names(only)) == (("id",), ["id", "a", "memo"])
 
 
+def test_a_row_of_what_has_changed_may_tell_other_columns() -> None:
+    part = msgspec.structs.replace(seen(7), column_types={"b": "int"}, primary_key=None)
+    first, second = fold_schemas([], [seen(2, a="int"), part])
+    assert (first.key_columns, names(first)) == (("id",), ["id", "a"])
+    assert (second.key_columns, names(second)) == (("id",), ["id", "a", "b"])
+    assert not second.key_changed
+
+
 def test_a_row_of_kafka_connect_has_all_columns_of_its_schema() -> None:
     whole = seen(2, {"id": "connect.int32", "a": "connect.int32"})
     fewer = seen(7, {"id": "connect.int32"})
