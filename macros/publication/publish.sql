@@ -75,12 +75,15 @@
 {% endmacro %}
 
 
-{# Whether a node is a history or reads one; `known` keeps the answers. #}
+{#
+    Whether a node is a history or reads one; `known` keeps the answers. Not what a model with
+    `published: false` reads.
+#}
 {% macro _reads_history(unique_id, known) %}
     {%- if unique_id not in known -%}
         {%- set node = graph.nodes.get(unique_id) -%}
         {%- set answer = namespace(is_yes=false) -%}
-        {%- if node and node.resource_type in ['model', 'snapshot'] -%}
+        {%- if node and node.resource_type in ['model', 'snapshot'] and node.config.get('published', true) -%}
             {%- set answer.is_yes = node.config.materialized == 'row_fold' -%}
             {%- for parent in node.depends_on.nodes if not answer.is_yes -%}
                 {%- set answer.is_yes = changefold._reads_history(parent, known) -%}

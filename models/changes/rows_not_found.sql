@@ -1,4 +1,5 @@
-{{ config(materialized='view') }}
+{#- Readers of published tables get rows, not what this project keeps of them. -#}
+{{ config(materialized='view', published=false) }}
 
 with
 
