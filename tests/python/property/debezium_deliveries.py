@@ -79,7 +79,12 @@ class Delivery:
 
 
 def draw_delivery(
-    random: Random, settings: Settings, histories: int = 1, transactions: int = 8
+    random: Random,
+    settings: Settings,
+    histories: int = 1,
+    transactions: int = 8,
+    *,
+    drops: bool = False,
 ) -> Delivery:
     """Draw a history and how its connector delivers it.
 
@@ -88,13 +93,17 @@ def draw_delivery(
         settings: What `draw_settings` returned.
         histories: How many histories share the tables.
         transactions: How many transactions each of them has at most.
+        drops: Whether columns of the table without a key are dropped, which a plain
+            reader does not follow.
     """
-    without: set[Literal["default", "truncate"]] = set()
+    without: set[Literal["default", "truncate", "drop"]] = set()
     if settings.compacted:
         # It takes no message without a key; an old row sent again would lack the default.
         without = {"default", "truncate"}
     elif not settings.has_schemas:
         without = {"default"}
+    if not drops:
+        without.add("drop")
     drawn = [
         draw_history(
             random, settings.connector, histories, transactions, without=without

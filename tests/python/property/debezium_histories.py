@@ -191,7 +191,7 @@ def draw_history(
     histories: int = 1,
     transactions: int = 8,
     *,
-    without: Collection[Literal["default", "truncate"]] = (),
+    without: Collection[Literal["default", "truncate", "drop"]] = (),
 ) -> History:
     """Draw a history, or many that share the tables.
 
@@ -201,11 +201,12 @@ def draw_history(
         histories: How many histories share the tables.
         transactions: How many transactions each of them has at most.
         without: What does not happen: that a column is added with a default, which the
-            rows that are there then show, and only the schema of a message tells; or
-            that a table with a key is truncated.
+            rows that are there then show, and only the schema of a message tells; that
+            a table with a key is truncated; or that the one without loses a column.
     """
     drawing = _Drawing(random, connector)
     drawing.has_defaults = "default" not in without and connector != "sqlserver"
+    drawing.has_drops = "drop" not in without
     drawing.has_truncates = "truncate" not in without and connector != "sqlserver"
     # A turn is a transaction of a history or, without one, a statement on a table.
     turns: list[str | None] = []
@@ -233,6 +234,7 @@ class _Drawing:
     def __init__(self, random: Random, connector: Connector) -> None:
         self.has_defaults = False
         self.has_truncates = False
+        self.has_drops = False
         self._random = random
         self._connector = connector
         self._source = new_source()
@@ -276,7 +278,8 @@ class _Drawing:
         if self.has_truncates or (table == ENTRIES and self._connector != "sqlserver"):
             ddls.append(truncate_table(table))
         droppable = ({"word", "surcharge"} & present) - self._dropped
-        if table == ENTRIES and droppable and happens(self._random, 0.6):
+        is_dropped = self.has_drops and table == ENTRIES and droppable
+        if is_dropped and happens(self._random, 0.6):
             ddls = [drop_column(table, name) for name in sorted(droppable)]
         if not ddls:
             return

@@ -120,7 +120,7 @@ def test_tables_equal_the_source_of_a_connector(
     drawn = draw_connector_settings(random, connector)
     routed = replace(drawn, is_routed=not drawn.compacted and happens(random, 0.5))
     of_each = OF_A_CONNECTOR // 2 if routed.is_routed else OF_A_CONNECTOR
-    delivery = draw_delivery(random, routed, of_each)
+    delivery = draw_delivery(random, routed, of_each, drops=True)
     runs = random.randint(1, 3)
     variant = write_connector_corpus(tmp_path, delivery)
 
