@@ -449,6 +449,20 @@ doubtful as (
 ),
 
 -- Some go on after what makes the rows known again.
+going_on as (
+
+    select
+        *,
+        'partial_rows' as kind
+    from partial_rows
+    union all
+    select
+        *,
+        'rows_not_found' as kind
+    from {{ ref('rows_not_found') }}
+
+),
+
 repeated as (
 
     select
@@ -463,22 +477,10 @@ repeated as (
         table_uid,
         since_sequence,
         cast(null as string) as ddl_sql,
-        'partial_rows' as kind,
+        kind,
         reason,
         until_sequence
-    from partial_rows
-    union all
-    select
-        kafka_topic,
-        source_database,
-        source_table,
-        table_uid,
-        since_sequence,
-        cast(null as string) as ddl_sql,
-        'rows_not_found' as kind,
-        reason,
-        until_sequence
-    from {{ ref('rows_not_found') }}
+    from going_on
 
 ),
 
