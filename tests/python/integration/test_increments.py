@@ -270,7 +270,7 @@ def look(pipeline: Pipeline, seen: Outcome) -> None:
         [
             (row["ddl_sql"], row["cleared_sequence"])
             for row in pipeline.rows(
-                "select * from verify.needs_snapshot where kafka_topic = 'hashed'"
+                "select * from verify.needs_snapshot where kind <> 'rows_not_found'"
             )
         ]
     )
