@@ -4,12 +4,13 @@
 
     An insert adds the next copy, a delete takes the last one; the changes of one moment
     count together. A delete of a row that is not there ends none, as in a topic that begins
-    in the middle. It is kept as copy -1 with the op `missed`: where all rows of the table are
-    known, the row was there in another form.
+    in the middle. It is kept as copy -1 with the op `missed`, as are changes that lack the
+    key: where all rows of the table are known, the row was there in another form.
 
     Arguments:
-        events: name of a relation: of_row, row_copy (0 for a row with a key, the number for a
-            version that was met, null for a change to be counted), change_sequence,
+        events: name of a relation: of_row, row_copy (0 for a row with a key, -1 for
+            one that lacks it, the number for a version that was met, null for a change to be
+            counted), change_sequence,
             is_deleted, is_move, kafka_partition, kafka_offset, event_index, lacks_values,
             unavailable_columns, payload, table_ends (what ended all rows of the table, an
             array).
@@ -146,7 +147,7 @@
     select
         {{ (columns + carried) | join(',\n        ') }}
     from {{ events }}
-    where row_copy = 0
+    where row_copy <= 0
     union all
     select
         {{ columns | join(',\n        ') }},

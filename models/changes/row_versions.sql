@@ -80,12 +80,16 @@ of_tables as (
 
 ),
 
--- A row before an UPDATE may have what changed only.
+-- A row before an UPDATE may have what changed only; one after it too, without the key,
+-- where the binlog's row image is MINIMAL.
 keyed as (
 
     select
         *,
         {{ has_key('texts') }} as has_key,
+        not coalesce(
+            forall(key_columns, name -> map_contains_key(texts, name)), false
+        ) as lacks_its_key,
         {{ key_of_row('texts') }} as key_after,
         if(
             {{ has_key('texts') }},
@@ -121,11 +125,12 @@ split as (
         has_key and event_op = 'd' and op = 'u' as is_move
     from keyed
         lateral view
-        explode(if(
-            op = 'u' and (not has_key or key_before <> key_after),
-            array('d', 'c'),
-            array(op)
-        )) as event_op
+        explode(case
+            when lacks_its_key then array('missed')
+            when op = 'u' and (not has_key or key_before <> key_after)
+                then array('d', 'c')
+            else array(op)
+        end) as event_op
 
 ),
 
@@ -134,8 +139,15 @@ changed_rows as (
     select
         split.kafka_topic,
         split.table_uid,
-        if(split.is_deleted, split.key_before, split.key_after) as row_key,
-        if(split.has_key, 0, null) as row_copy,
+        case
+            when split.lacks_its_key then to_json(array(md5(to_json(split.texts))))
+            when split.is_deleted then split.key_before
+            else split.key_after
+        end as row_key,
+        case
+            when split.lacks_its_key then -1
+            when split.has_key then 0
+        end as row_copy,
         split.change_sequence,
         split.is_deleted,
         split.is_move,
@@ -300,7 +312,7 @@ bounded as (
             )
         ) as next_op
     from compared
-    where is_new_state
+    where is_new_state or row_copy < 0
 
 ),
 

@@ -278,7 +278,8 @@ def look(pipeline: Pipeline, seen: Outcome) -> None:
         [
             row["source_table"]
             for row in pipeline.rows(
-                "select source_table from verify.rows_not_found order by all"
+                "select source_table from verify.needs_snapshot "
+                "where kind = 'rows_not_found' order by all"
             )
         ]
     )

@@ -58,11 +58,27 @@ def _of_no_key(event_type: str, text: str, commit_ts: int) -> str:
     )
 
 
+def _of_changed_columns(commit_ts: int) -> str:
+    return change(
+        "UPDATE",
+        {"x": "5"},
+        commit_ts,
+        types={"x": "int"},
+        table="k",
+        pkNames=None,
+        old={"x": "4"},
+    )
+
+
 NO_KEY: Final = [
     ddl("CREATE TABLE `n` (`a` INT)", 410, table="n"),
     _of_no_key("INSERT", "1", 420),
     _of_no_key("DELETE", "1", 430),
     _of_no_key("DELETE", "2", 450),
+    ddl("CREATE TABLE `k` (`id` INT PRIMARY KEY,`x` INT)", 460, table="k"),
+    change("INSERT", {"id": "1", "x": "4"}, 470, table="k"),
+    _of_changed_columns(490),
+    _of_changed_columns(491),
     watermark(500),
 ]
 LATE: Final = [_of_no_key("INSERT", "2", 440), watermark(600)]
@@ -80,7 +96,8 @@ class Outcome:
         said: By the build that made it a view.
         recreated: Rows of the table, dropped and made again, before and after new models.
         warned: Of how many tables without a model a test warned in between.
-        not_found: Tables of which a DELETE met no row, before and after that row came late.
+        not_found: Tables of which a change met no row, before and after a row came late.
+        of_changed_columns: Versions of the table whose messages have what changed only.
     """
 
     whole: Rows
@@ -91,6 +108,7 @@ class Outcome:
     recreated: list[Rows]
     warned: int
     not_found: list[Rows]
+    of_changed_columns: Rows
 
 
 @pytest.fixture(scope="module")
@@ -143,6 +161,7 @@ def outcome() -> Iterator[Outcome]:
             recreated=[],
             warned=0,
             not_found=[],
+            of_changed_columns=[],
         )
         land("3", AGAIN, len(BEFORE + BEHIND))
         pipeline.dbt("run", "--quiet")
@@ -163,10 +182,15 @@ def outcome() -> Iterator[Outcome]:
             pipeline.dbt("run", "--quiet", "--select", "+needs_snapshot")
             outcome.not_found.append(
                 pipeline.rows(
-                    "select source_table, since_sequence from verify.needs_snapshot "
-                    "where cleared_sequence is null"
+                    "select source_table, since_sequence, until_sequence, reason "
+                    "from verify.needs_snapshot where kind = 'rows_not_found' "
+                    "order by since_sequence"
                 )
             )
+        outcome.of_changed_columns = pipeline.rows(
+            "select row_key, row_copy, from_sequence, ended_by, image "
+            "from verify.row_versions where table_uid like 'db.k@%' order by 3"
+        )
         yield outcome
 
 
@@ -210,9 +234,28 @@ def test_a_table_that_was_made_again_is_shown_by_new_models_and_warned_of_before
     assert outcome.warned == 1
 
 
-def test_a_row_without_a_key_that_was_not_there_puts_its_table_in_doubt(
-    outcome: Outcome,
-) -> None:
+def test_a_change_that_meets_no_row_puts_its_table_in_doubt(outcome: Outcome) -> None:
     moment = "0" * 17
-    missed = {"source_table": "n", "since_sequence": f"{moment}450"}
-    assert outcome.not_found == [[missed], []]
+    before, after = outcome.not_found
+    assert [
+        (row["source_table"], row["since_sequence"], row["until_sequence"])
+        for row in before
+    ] == [
+        ("n", f"{moment}450", f"{moment}450"),
+        ("k", f"{moment}490", f"{moment}491"),
+    ]
+    assert "row_versions, ended_by missed" in before[1]["reason"]
+    assert after == before[1:]
+
+
+def test_a_change_that_lacks_its_key_is_made_to_no_row(outcome: Outcome) -> None:
+    moment = "0" * 17
+    row, *missed = outcome.of_changed_columns
+    assert (row["row_key"], row["ended_by"]) == ('["1"]', None)
+    assert [
+        (row["from_sequence"], row["row_copy"], row["ended_by"], row["image"])
+        for row in missed
+    ] == [
+        (f"{moment}490", -1, "missed", '{"x": "5"}'),
+        (f"{moment}491", -1, "missed", '{"x": "5"}'),
+    ]

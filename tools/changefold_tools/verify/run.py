@@ -300,13 +300,12 @@ def scratch_project(
         for entry in ("macros", "python_udfs", "seeds", "profiles"):
             os.symlink(project / entry, copy / entry)
         os.symlink(project / "profiles" / "profiles.yml", copy / "profiles.yml")
-        for entry in ("staging", "changes", "sources", "docs"):
-            # dbt unit tests name the sample topic, which is not there.
-            shutil.copytree(
-                project / "models" / entry,
-                copy / "models" / entry,
-                ignore=shutil.ignore_patterns("_unit_tests.yml"),
-            )
+        # dbt unit tests name the sample topic, which is not there.
+        shutil.copytree(
+            project / "models",
+            copy / "models",
+            ignore=shutil.ignore_patterns("_unit_tests.yml"),
+        )
         os.symlink(project / "tests", copy / "tests")
         shutil.copy(project / ".dbtignore", copy / ".dbtignore")
         settings_of_dbt = yaml.safe_load((project / "dbt_project.yml").read_text())

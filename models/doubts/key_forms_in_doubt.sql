@@ -1,5 +1,3 @@
-{{ config(materialized='view') }}
-
 with
 
 table_schemas as (
@@ -48,6 +46,9 @@ key_forms_in_doubt as (
         source_table,
         table_uid,
         since_sequence,
+        since_sequence as until_sequence,
+        cast(null as string) as ddl_sql,
+        'key_form' as kind,
         concat(
             'Rows bring ',
             name,

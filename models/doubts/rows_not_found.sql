@@ -1,6 +1,3 @@
-{#- Readers of published tables get rows, not what this project keeps of them. -#}
-{{ config(materialized='view', published=false) }}
-
 with
 
 -- Of other tables no file is opened, as their rows have the copy 0.
@@ -29,11 +26,21 @@ rows_not_found as (
         missed.table_uid,
         missed.since_sequence,
         missed.until_sequence,
-        concat(
-            'Changes were to end rows that were not there as they say (',
-            missed.rows_missed,
-            '), in a table without a key: they are older than the topic, or left over',
-            ' in another form'
+        cast(null as string) as ddl_sql,
+        'rows_not_found' as kind,
+        if(
+            cardinality(folded_tables.key_columns) = 0 or folded_tables.lacks_keys,
+            concat(
+                'Changes were to end rows that were not there as they say (',
+                missed.rows_missed,
+                '), in a table without a key: they are older than the topic, or left',
+                ' over in another form'
+            ),
+            concat(
+                'Changes lack the key of their row (',
+                missed.rows_missed,
+                '), and were made to none: they are in row_versions, ended_by missed'
+            )
         ) as reason
     from missed
     inner join {{ ref('folded_tables') }} as folded_tables
