@@ -1,6 +1,6 @@
 {#
     The tables that the last fold knew otherwise: under another name, by another key, or with
-    other ends of all rows. A DDL that comes late, or a snapshot that is declared later,
+    other ends of all rows, or other types of values without one. A DDL that comes late, or a snapshot that is declared later,
     changes what was folded.
 
     What was known then is what `folded_tables` and `table_ends` had, as Iceberg and Delta
@@ -83,6 +83,20 @@
             ended_by,
             partition_changes
 
+    ),
+
+    read_otherwise as (
+
+        select
+            kafka_topic,
+            table_uid,
+            min(untyped_since) as since
+        from ({{ tables }})
+        group by kafka_topic, table_uid
+        having
+            array_sort(collect_set(read_as) filter (where is_now))
+            <> array_sort(collect_set(read_as) filter (where not is_now))
+
     )
 
     select
@@ -103,6 +117,13 @@
         end_sequence as since
     from ends
     where is_changed
+    union all
+    select
+        kafka_topic,
+        table_uid,
+        since
+    from read_otherwise
+    where since is not null
     {%- endif -%}
 {%- endmacro %}
 

@@ -9,7 +9,8 @@
         `_new_moments` returns), news (what `_news_of_tables` returns), changed (those of it
         with changed_since), lacks_values (whether a change that this fold reads lacks values
         which it did not change), lacks_keys (whether it reads a table whose rows may have no
-        key), changes_columns (whether it reads a table of which a DDL changed the columns),
+        key), lacks_types (whether it reads a table of which some rows came without a schema),
+        changes_columns (whether it reads a table of which a DDL changed the columns),
         ends_partitions (whether it reads one of which a DDL ended rows of partitions),
         ends_rows (whether something ended all rows of a table since what is new),
         moves (all DDLs that moved rows: kafka_topic, table_uid, moved_at), moved_at (change
@@ -51,11 +52,13 @@
     {%- endif -%}
     {%- do state.update({
         'news': news,
-        'changed': news | selectattr('changed_since') | list,
+        'changed': news | rejectattr('changed_since', 'none') | list,
         'lacks_values': news | selectattr('lacks_values') | list | length > 0
             if state.goes_on else changefold._some_table('lacks_values', note),
         'lacks_keys': news | selectattr('lacks_keys') | list | length > 0
             if state.goes_on else changefold._some_table('lacks_keys', note),
+        'lacks_types': news | selectattr('lacks_types') | list | length > 0
+            if state.goes_on else changefold._some_table('read_as is not null', note),
         'changes_columns': news | selectattr('changes_columns') | list | length > 0
             if state.goes_on else changefold._some_table('changes_columns', note),
         'ends_partitions': news | selectattr('ends_partitions') | list | length > 0
@@ -244,7 +247,7 @@
         changed_since (likewise, where `changed_tables` has the table, or a row arrived of a
         snapshot which has ended those that it did not read), source_database and
         source_table (none, if the table is folded no longer), lacks_values, lacks_keys,
-        changes_columns, ends_partitions.
+        lacks_types, changes_columns, ends_partitions.
 #}
 {% macro _news_of_tables(state) %}
     {%- set changes = ref('changefold', 'changes') -%}
@@ -271,7 +274,8 @@
         ~ ' lives as (select kafka_topic, table_uid, min(since) as since,'
         ~ ' min(changed_since) as changed_since from told group by all)'
         ~ ' select lives.*, tables.source_database, tables.source_table, tables.lacks_values,'
-        ~ ' tables.lacks_keys, tables.changes_columns, tables.ends_partitions'
+        ~ ' tables.lacks_keys, tables.read_as is not null as lacks_types,'
+        ~ ' tables.changes_columns, tables.ends_partitions'
         ~ ' from lives left join ' ~ folded_tables ~ ' as tables'
         ~ ' on lives.kafka_topic = tables.kafka_topic and lives.table_uid = tables.table_uid'
         ~ ' and lives.since <= tables.to_sequence order by all',

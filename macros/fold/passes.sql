@@ -89,7 +89,8 @@
 {% macro _pass_behind(fold, topic, moved_at) %}
     {%- set news = adapter.query_once(
         'select kafka_topic, table_uid, source_database, source_table, lacks_values,'
-        ~ ' lacks_keys, changes_columns, ends_partitions,'
+        ~ ' lacks_keys, read_as is not null as lacks_types, changes_columns,'
+        ~ ' ends_partitions,'
         ~ " concat(moved_at, '~') as since, concat(moved_at, '~') as changed_since from "
         ~ ref('changefold', 'folded_tables') ~ ' where kafka_topic = ' ~ sql_text(topic)
         ~ ' and moved_at = ' ~ sql_text(moved_at) ~ ' order by all',
@@ -105,6 +106,7 @@
         'changed': news,
         'lacks_values': news | selectattr('lacks_values') | list | length > 0,
         'lacks_keys': news | selectattr('lacks_keys') | list | length > 0,
+        'lacks_types': news | selectattr('lacks_types') | list | length > 0,
         'changes_columns': news | selectattr('changes_columns') | list | length > 0,
         'ends_partitions': news | selectattr('ends_partitions') | list | length > 0,
         'ends_rows': changefold._ends_rows(news, fold.note),

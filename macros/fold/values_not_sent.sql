@@ -133,8 +133,13 @@
                 )))
             ) as image,
             payload.known_hash,
-            nullif(array_except(missing, map_keys(all_texts)), array())
-                as unknown_columns
+            nullif(
+                array_union(
+                    array_except(missing, map_keys(all_texts)),
+                    coalesce(payload.unknown_columns, array())
+                ),
+                array()
+            ) as unknown_columns
         ) as payload
     from completed
     {%- endif %}

@@ -48,6 +48,21 @@ tables as (
 
 ),
 
+untyped as (
+
+    select
+        kafka_topic,
+        source_database,
+        source_table,
+        to_json(map_from_entries(
+            array_sort(collect_list(struct(source_column, read_as)))
+        )) as read_as,
+        min(since_sequence) as untyped_since
+    from {{ ref('untyped_columns') }}
+    group by kafka_topic, source_database, source_table
+
+),
+
 changing_columns as (
 
     select distinct
@@ -212,9 +227,16 @@ folded_tables as (
         coalesce(stretches.lacks_keys, false) as lacks_keys,
         changing_columns.table_uid is not null as changes_columns,
         stretches.ends_partitions,
+        untyped.read_as,
+        untyped.untyped_since,
         stretches.from_sequence,
         stretches.to_sequence
     from stretches
+    left join untyped
+        on
+            stretches.kafka_topic = untyped.kafka_topic
+            and stretches.source_database = untyped.source_database
+            and stretches.source_table = untyped.source_table
     left join changing_columns
         on
             stretches.kafka_topic = changing_columns.kafka_topic

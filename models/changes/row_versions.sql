@@ -53,21 +53,20 @@ of_tables as (
         folded_tables.lacks_values,
         folded_tables.lacks_keys,
         folded_tables.decimal_columns,
+        folded_tables.read_as,
         changes.change_sequence,
         changes.op,
         changes.after,
+        changes.before_sent,
+        changes.column_types,
+        changes.connector,
         changes.unavailable_columns,
         changes.commit_ts,
         changes.batch_id,
         changes.kafka_partition,
         changes.kafka_offset,
         changes.event_index,
-        changes.is_news,
-        from_json(coalesce(changes.after, changes.before_sent), 'map<string, string>')
-            as texts,
-        from_json(
-            if(changes.op = 'u', changes.before_sent, null), 'map<string, string>'
-        ) as texts_before
+        changes.is_news
     from changes
     inner join {{ ref('folded_tables') }} as folded_tables
         on
@@ -77,6 +76,23 @@ of_tables as (
             and changes.change_sequence > folded_tables.from_sequence
             and changes.change_sequence <= folded_tables.to_sequence
             and {{ is_in_this_pass(fold) }}
+
+),
+
+read_rows as (
+
+    {{ rows_without_types('of_tables', fold) }}
+
+),
+
+with_texts as (
+
+    select
+        *,
+        from_json(coalesce(after, before_sent), 'map<string, string>') as texts,
+        from_json(if(op = 'u', before_sent, null), 'map<string, string>')
+            as texts_before
+    from read_rows
 
 ),
 
@@ -99,7 +115,7 @@ keyed as (
             )),
             {{ key_of_whole_row(whole_before) }}
         ) as key_before
-    from of_tables
+    from with_texts
 
 ),
 
@@ -163,7 +179,7 @@ changed_rows as (
             split.batch_id,
             if(split.is_deleted, null, split.after) as image,
             cast(null as bigint) as known_hash,
-            cast(null as array<string>) as unknown_columns
+            if(split.is_deleted, null, split.unread_columns) as unknown_columns
         ) as payload
     from split
 

@@ -98,7 +98,21 @@ described as (
 
 ),
 
--- Or by the types that they name, and what the topic declares of those.
+untyped_columns as (
+
+    select
+        kafka_topic,
+        source_database,
+        source_table,
+        map_from_entries(collect_list(struct(source_column, read_as)))
+            as column_types
+    from {{ ref('untyped_columns') }}
+    where read_as is not null
+    group by kafka_topic, source_database, source_table
+
+),
+
+-- Or by the types that they name, and what the topic or other rows tell of those.
 seen as (
 
     select
@@ -111,7 +125,13 @@ seen as (
             'column_types', transform_values(
                 from_json(row_schemas.column_types, 'map<string, string>'),
                 (name, type) -> coalesce(
-                    try_element_at(declared_types.column_types, name), type
+                    try_element_at(declared_types.column_types, name),
+                    if(
+                        type = 'connect.untyped',
+                        try_element_at(untyped_columns.column_types, name),
+                        null
+                    ),
+                    type
                 )
             ),
             'declared', map_keys(declared_types.column_types),
@@ -124,6 +144,11 @@ seen as (
             row_schemas.kafka_topic = declared_types.kafka_topic
             and row_schemas.source_database = declared_types.source_database
             and row_schemas.source_table = declared_types.source_table
+    left join untyped_columns
+        on
+            row_schemas.kafka_topic = untyped_columns.kafka_topic
+            and row_schemas.source_database = untyped_columns.source_database
+            and row_schemas.source_table = untyped_columns.source_table
     group by row_schemas.kafka_topic
 
 ),

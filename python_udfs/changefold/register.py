@@ -79,6 +79,19 @@ def _row_after_ddls(
     return row_after_ddls(texts, changes)
 
 
+def _read_untyped(
+    image: str | None,
+    column_types: str | None,
+    read_as: str | None,
+    connector: str | None,
+) -> str | None:
+    from changefold.connect.untyped_rows import read_untyped
+
+    if image is None or column_types is None or read_as is None:
+        return image
+    return read_untyped(image, column_types, read_as, connector)
+
+
 def register(spark: SparkSession) -> None:
     """Register every function of this project under its name.
 
@@ -109,6 +122,7 @@ def register(spark: SparkSession) -> None:
         "check_connect_types": udf(_check_connect_types, "string", useArrow=False),
         "parse_mysql_ddl": udf(_parse_mysql_ddl, "string", useArrow=False),
         "fold_table_schemas": udf(_fold_table_schemas, "string", useArrow=False),
+        "read_untyped": udf(_read_untyped, "string", useArrow=False),
         "row_after_ddls": udf(_row_after_ddls, "map<string, string>", useArrow=False),
     }
     for name, function in functions.items():

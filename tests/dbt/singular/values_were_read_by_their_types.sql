@@ -79,4 +79,11 @@ inner join typed
         and untyped.source_database = typed.source_database
         and untyped.source_table = typed.source_table
         and untyped.source_column = typed.source_column
+-- The types that rows told, they are read by.
+left anti join {{ ref('untyped_columns') }} as untyped_columns
+    on
+        untyped.kafka_topic = untyped_columns.kafka_topic
+        and untyped.source_database = untyped_columns.source_database
+        and untyped.source_table = untyped_columns.source_table
+        and untyped.source_column = untyped_columns.source_column
 where typed.source_type not rlike {{ sql_text(pattern) }}

@@ -59,6 +59,26 @@ def record(
     return {"partition": 0, "offset": offset, "value": json.dumps(value), "key": key}
 
 
+def described(change: dict[str, Any]) -> dict[str, Any]:
+    """The change of a barn, with a schema."""
+    fields = [
+        {"field": "nr", "type": "int32", "optional": False},
+        {
+            "field": "built",
+            "type": "int32",
+            "name": "io.debezium.time.Date",
+            "optional": True,
+        },
+    ]
+    row = {"type": "struct", "fields": fields, "optional": True}
+    schema = {
+        "type": "struct",
+        "fields": [{**row, "field": "before"}, {**row, "field": "after"}],
+    }
+    value = {"schema": schema, "payload": json.loads(change["value"])}
+    return change | {"value": json.dumps(value)}
+
+
 @pytest.fixture(scope="module")
 def outcome() -> Iterator[dict[str, list[dict[str, Any]]]]:
     with scratch_project(PROJECT, "interpreted") as folder:
@@ -68,7 +88,7 @@ def outcome() -> Iterator[dict[str, list[dict[str, Any]]]]:
             farm={
                 "protocol": "debezium",
                 "types": TYPES,
-                "keys": {"farm.dbo.herds": ["id"]},
+                "keys": {"farm.dbo.herds": ["id"], "farm.dbo.barns": ["nr"]},
                 "placeholder": "-",
                 "databases": {"farm.dbo": "farm"},
             },
@@ -83,6 +103,9 @@ def outcome() -> Iterator[dict[str, list[dict[str, Any]]]]:
                 record(2, "stalls", None, {"nr": 1}, "1"),
                 record(3, "stalls", None, {"nr": 2}, "Struct{nr=2}"),
                 {"partition": 0, "offset": 4, "value": signal, "key": "farm"},
+                described(record(5, "barns", None, {"nr": 1, "built": 19_000}, "1")),
+                record(6, "barns", None, {"nr": 2, "built": 19_001}, "2"),
+                record(7, "barns", None, {"nr": 3, "built": "soon"}, "3"),
             ],
         )
         pipeline.dbt("run", "--quiet")
@@ -99,6 +122,10 @@ def outcome() -> Iterator[dict[str, list[dict[str, Any]]]]:
             "herds": pipeline.rows(
                 "select * except (weight), "
                 "_cdc_conversion_failures as failures from verify.cur_farm__herds"
+            ),
+            "barns": pipeline.rows(
+                "select nr, cast(built as string) as built, _cdc_unknown_columns "
+                "from verify.cur_farm__barns order by nr"
             ),
             "versions": pipeline.rows("select valid_from from verify.scd2_farm__herds"),
             "log": pipeline.rows(
@@ -132,6 +159,7 @@ def test_a_value_that_contradicts_its_declared_type_is_kept_beside_its_column(
     assert [row["error_class"] for row in outcome["log"]] == [
         *(None, "contradicted_type"),
         *("wrong_type", None, None),
+        *(None, None, None),
     ]
     warned = {found["test"]: found["rows"] for found in outcome["warned"]}
     assert warned["values_are_of_their_declared_types"] == 1
@@ -146,3 +174,15 @@ def test_a_key_that_nothing_tells_is_warned_of_and_its_row_is_there(
     assert keys[:4] == ['["id"]', '["id"]', None, '["nr"]']
     (counted,) = outcome["balance"]
     assert (counted["quarantined"], counted["control"]) == (0, 1)
+
+
+def test_a_row_without_a_schema_is_read_by_the_types_of_those_with_one(
+    outcome: dict[str, list[dict[str, Any]]],
+) -> None:
+    assert outcome["barns"] == [
+        {"nr": 1, "built": "2022-01-08", "_cdc_unknown_columns": None},
+        {"nr": 2, "built": "2022-01-09", "_cdc_unknown_columns": None},
+        {"nr": 3, "built": None, "_cdc_unknown_columns": ["built"]},
+    ]
+    warned = {found["test"]: found["rows"] for found in outcome["warned"]}
+    assert warned["values_without_a_schema_are_known"] == 1
