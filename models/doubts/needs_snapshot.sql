@@ -1,5 +1,4 @@
-{#- Readers of published tables get rows, not what this project keeps of them. -#}
-{{ config(materialized='view', published=false) }}
+{{ config(materialized='view') }}
 
 with
 

@@ -1,3 +1,6 @@
+{#- Readers of published tables get rows, not what this project keeps of them. -#}
+{{ config(published=false) }}
+
 with
 
 -- Of other tables no file is opened, as their rows have the copy 0.
