@@ -1,7 +1,7 @@
 {#
     The tables that the last fold knew otherwise: under another name, by another key, or with
-    other ends of all rows, or other types of values without one. A DDL that comes late, or a snapshot that is declared later,
-    changes what was folded.
+    other ends of all rows, or other types of values without one. A DDL that comes late, or a
+    snapshot that is declared later, changes what was folded.
 
     What was known then is what `folded_tables` and `table_ends` had, as Iceberg and Delta
     keep it.
@@ -85,6 +85,7 @@
 
     ),
 
+    -- Rows without a schema, from the first one on.
     read_otherwise as (
 
         select

@@ -8,10 +8,9 @@
     key: where all rows of the table are known, the row was there in another form.
 
     Arguments:
-        events: name of a relation: of_row, row_copy (0 for a row with a key, -1 for
-            one that lacks it, the number for a version that was met, null for a change to be
-            counted), change_sequence,
-            is_deleted, is_move, kafka_partition, kafka_offset, event_index, lacks_values,
+        events: name of a relation: of_row, row_copy (0 for a row with a key, -1 for one that
+            lacks it, the number for a version that was met, null for a change to be counted),
+            change_sequence, is_deleted, is_move, kafka_partition, kafka_offset, event_index, lacks_values,
             unavailable_columns, payload, table_ends (what ended all rows of the table, an
             array).
         of_row: names of the columns that tell a row from those that differ from it.

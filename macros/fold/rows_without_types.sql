@@ -8,13 +8,16 @@
         fold: what `fold_state` returned.
 
     Returns:
-        A `select` of the relation's columns and unread_columns: of the row after, those whose
-        values are none of their type, which it does not have any more; null for none.
+        A `select` of the relation's columns, row_after, row_before (JSON, as `after` and
+        `before_sent`) and unread_columns: those whose values are none of their type, which
+        row_after does not have; null for none.
 #}
 {% macro rows_without_types(changes, fold) -%}
     {%- if not fold.lacks_types -%}
     select
         *,
+        after as row_after,
+        before_sent as row_before,
         cast(null as array<string>) as unread_columns
     from {{ changes }}
     {%- else -%}
@@ -28,19 +31,17 @@
         select
             *,
             {{ function('changefold', 'read_untyped') }}(after, column_types, {{ of_row }}, connector)
-                as after_read,
+                as row_after,
             {{ function('changefold', 'read_untyped') }}(before_sent, column_types, {{ of_row }}, connector)
-                as before_read
+                as row_before
         from {{ changes }}
 
     )
 
     select
-        * except (after, before_sent, after_read, before_read),
-        after_read as after,
-        before_read as before_sent,
+        *,
         nullif(
-            array_except(json_object_keys(after), json_object_keys(after_read)), array()
+            array_except(json_object_keys(after), json_object_keys(row_after)), array()
         ) as unread_columns
     from read
     {%- endif -%}

@@ -69,7 +69,8 @@
 
     ),
 
-    -- A row that ended leaves no value to the next one of its key.
+    -- A row that ended leaves no value to the next one of its key, nor does one that is
+    -- unknown itself.
     told as (
 
         select
@@ -77,7 +78,12 @@
             if(is_missing, last_value(if(
                 is_missing,
                 null,
-                struct(try_element_at(texts, name) as text, is_deleted as is_ended)
+                struct(
+                    try_element_at(texts, name) as text,
+                    is_deleted
+                    or coalesce(array_contains(payload.unknown_columns, name), false)
+                        as is_unknown
+                )
             )) ignore nulls over (
                 partition by {{ of_row | join(', ') }}, ends_before, name
                 order by change_sequence, kafka_offset, event_index
@@ -98,7 +104,7 @@
                 any_value(texts),
                 map_from_entries(
                     collect_list(struct(name, known.text)) filter (
-                        where not known.is_ended
+                        where not known.is_unknown
                     )
                 )
             ) as all_texts

@@ -22,6 +22,7 @@
         values
         {{ rows | join(',\n        ') or "('', '', '', '')" }}
             as declared (kafka_topic, source_database, source_table, snapshot_sequence)
+    where kafka_topic <> ''
 {%- endmacro %}
 
 

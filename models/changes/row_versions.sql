@@ -89,8 +89,8 @@ with_texts as (
 
     select
         *,
-        from_json(coalesce(after, before_sent), 'map<string, string>') as texts,
-        from_json(if(op = 'u', before_sent, null), 'map<string, string>')
+        from_json(coalesce(row_after, row_before), 'map<string, string>') as texts,
+        from_json(if(op = 'u', row_before, null), 'map<string, string>')
             as texts_before
     from read_rows
 
@@ -177,7 +177,7 @@ changed_rows as (
             split.event_op as op,
             split.commit_ts,
             split.batch_id,
-            if(split.is_deleted, null, split.after) as image,
+            if(split.is_deleted, null, split.row_after) as image,
             cast(null as bigint) as known_hash,
             if(split.is_deleted, null, split.unread_columns) as unknown_columns
         ) as payload

@@ -27,6 +27,18 @@ named_types as (
 
 ),
 
+-- How many digits it has matters to no value.
+read_alike as (
+
+    select
+        *,
+        regexp_replace(
+            source_type, '(?<=^connect[.](?:Decimal[(]|u?int))[0-9]+', ''
+        ) as reading
+    from named_types
+
+),
+
 gathered as (
 
     select
@@ -36,8 +48,11 @@ gathered as (
         source_column,
         min(first_sequence) filter (where source_type = 'connect.untyped')
             as since_sequence,
-        collect_set(nullif(source_type, 'connect.untyped')) as source_types
-    from named_types
+        count(distinct nullif(reading, 'connect.untyped')) as readings,
+        max_by(source_type, first_sequence) filter (
+            where source_type <> 'connect.untyped'
+        ) as last_type
+    from read_alike
     group by kafka_topic, source_database, source_table, source_column
 
 ),
@@ -49,7 +64,7 @@ untyped_columns as (
         gathered.source_database,
         gathered.source_table,
         gathered.source_column,
-        if(size(gathered.source_types) = 1, gathered.source_types[0], null) as read_as,
+        if(gathered.readings = 1, gathered.last_type, null) as read_as,
         gathered.since_sequence
     from gathered
     left join declared_types
@@ -59,7 +74,7 @@ untyped_columns as (
             and gathered.source_table = declared_types.source_table
     where
         gathered.since_sequence is not null
-        and size(gathered.source_types) > 0
+        and gathered.readings > 0
         and not coalesce(
             map_contains_key(declared_types.column_types, gathered.source_column),
             false

@@ -19,36 +19,6 @@ table_schemas as (
 
 ),
 
--- The table took rows of another one, which are in no message, if that was made in the
--- same commit.
-exchanges as (
-
-    select
-        kafka_topic,
-        source_database,
-        source_table,
-        table_uid,
-        valid_from_sequence as since_sequence,
-        ddl_sql,
-        explode(partition_changes.counterpart_uid) as counterpart_uid
-    from table_schemas
-
-),
-
-unknown_exchanges as (
-
-    select exchanges.*
-    from exchanges
-    left anti join table_schemas as counterparts
-        on
-            exchanges.kafka_topic = counterparts.kafka_topic
-            and exchanges.counterpart_uid = counterparts.table_uid
-            and exchanges.since_sequence
-            > coalesce(counterparts.valid_from_sequence, '')
-    where exchanges.counterpart_uid is not null
-
-),
-
 -- By the tables that the statement itself names: its message may name none, and a
 -- statement that names none asks nothing of anyone.
 named as (
@@ -116,17 +86,6 @@ doubts as (
         ) as reason
     from table_schemas
     where row_effect = 'unknown'
-    union all
-    select
-        kafka_topic,
-        source_database,
-        source_table,
-        table_uid,
-        since_sequence,
-        ddl_sql,
-        'Which rows came is not known, as the other table was not there before it'
-            as reason
-    from unknown_exchanges
     union all
     select
         not_understood.kafka_topic,

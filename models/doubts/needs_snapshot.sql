@@ -7,6 +7,8 @@ doubts as (
 
     select * from {{ ref('ddls_in_doubt') }}
     union all
+    select * from {{ ref('exchanges_in_doubt') }}
+    union all
     select * from {{ ref('column_values_in_doubt') }}
     union all
     select * from {{ ref('key_values_in_doubt') }}

@@ -106,6 +106,7 @@ def outcome() -> Iterator[dict[str, list[dict[str, Any]]]]:
                 described(record(5, "barns", None, {"nr": 1, "built": 19_000}, "1")),
                 record(6, "barns", None, {"nr": 2, "built": 19_001}, "2"),
                 record(7, "barns", None, {"nr": 3, "built": "soon"}, "3"),
+                record(8, "barns", {"nr": 3}, {"nr": 3, "built": "-"}, "3"),
             ],
         )
         pipeline.dbt("run", "--quiet")
@@ -159,7 +160,7 @@ def test_a_value_that_contradicts_its_declared_type_is_kept_beside_its_column(
     assert [row["error_class"] for row in outcome["log"]] == [
         *(None, "contradicted_type"),
         *("wrong_type", None, None),
-        *(None, None, None),
+        *(None, None, None, None),
     ]
     warned = {found["test"]: found["rows"] for found in outcome["warned"]}
     assert warned["values_are_of_their_declared_types"] == 1
