@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import tempfile
+import threading
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
 import yaml
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.sparksession import session
 from dbt.adapters.sparksession.connections import SparkSessionCredentials, literal
 from dbt.adapters.sparksession.errors import explain
 from dbt.adapters.sparksession.passed_tests import digest_of_code, is_deterministic
@@ -18,7 +22,12 @@ from dbt.adapters.sparksession.session import (
     check_packages,
     check_warehouse,
     java_version,
+    load_catalog,
+    one_resolves,
 )
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 PROJECT = Path(__file__).parents[3]
 
@@ -80,6 +89,50 @@ def test_jars_come_from_the_cache_only_if_all_are_there(
     (jars / "org.one_first-1.0.jar").touch()
     assert cached_jars(["org.one:first:1.0"]) == [str(jars / "org.one_first-1.0.jar")]
     assert cached_jars(["org.one:first:1.0", "org.two:second:2.0"]) is None
+
+
+def test_of_two_that_resolve_jars_one_waits(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    came = threading.Event()
+
+    def second() -> None:
+        with one_resolves():
+            came.set()
+
+    other = threading.Thread(target=second)
+    with one_resolves():
+        other.start()
+        assert not came.wait(0.2)
+    other.join()
+    assert came.is_set()
+
+
+class _Catalog:
+    """Of a session; it fails as often as it is told."""
+
+    def __init__(self, failures: int) -> None:
+        self.catalog = self  # as in `spark.catalog`
+        self.current = "spark_catalog"
+        self._failures = failures
+
+    def setCurrentCatalog(self, name: str) -> None:  # noqa: N802 # PySpark's name
+        self._failures -= 1
+        if self._failures >= 0:
+            raise ValueError("relation iceberg_tables already exists")
+        self.current = name
+
+
+def test_a_catalog_that_another_build_makes_is_loaded_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(session, "_SECONDS_TO_LOAD_AGAIN", 0)
+    spark = _Catalog(failures=1)
+    load_catalog(cast("SparkSession", spark), "lake")
+    assert spark.current == "lake"
+    with pytest.raises(DbtRuntimeError, match="iceberg_tables already exists"):
+        load_catalog(cast("SparkSession", _Catalog(failures=2)), "lake")
 
 
 def test_a_package_that_is_excluded_stops_the_start() -> None:

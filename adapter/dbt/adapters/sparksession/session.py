@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import fcntl
 import fnmatch
 import importlib
 import os
@@ -12,13 +13,15 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import zipfile
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.sparksession.errors import explain
 from dbt.adapters.sparksession.secrets import hidden_keys, java_pattern, mask
 
 if TYPE_CHECKING:
@@ -47,6 +50,8 @@ appender.file.layout.replace.regex = ${env:CHANGEFOLD_LOG_SECRETS}
 appender.file.layout.replace.replacement = *****
 """
 """The pattern comes by the environment: in this file it would be a secret told."""
+
+_SECONDS_TO_LOAD_AGAIN: Final = 2.0
 
 _lock = threading.Lock()
 
@@ -152,6 +157,19 @@ def check_packages(packages: list[str], excludes: str) -> None:
 
 
 @contextmanager
+def one_resolves() -> Iterator[None]:
+    """Keep other processes of this user from Ivy's cache.
+
+    Ivy downloads into the cache itself: of two Sparks that start together one reads what the
+    other has half written ("unresolved dependency"), and does not start.
+    """
+    path = Path(tempfile.gettempdir()) / f"changefold-jars-{os.getuid()}.lock"
+    with path.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
 def _stderr_to(path: Path) -> Iterator[None]:
     """Send this process's error stream to a file while the JVM starts.
 
@@ -198,9 +216,29 @@ def _launch(settings: dict[str, str]) -> None:
     conf.setAll([(key, settings[key]) for key in settings if key not in hidden])
     os.environ["CHANGEFOLD_LOG_SECRETS"] = java_pattern()
     try:
-        SparkContext._ensure_initialized(conf=conf)
+        with one_resolves() if "spark.jars.packages" in settings else nullcontext():
+            SparkContext._ensure_initialized(conf=conf)
     finally:
         del os.environ["CHANGEFOLD_LOG_SECRETS"]
+
+
+def load_catalog(spark: SparkSession, catalog: str) -> None:
+    """Make it the current catalog, at the second attempt if need be.
+
+    A JDBC catalog makes its own tables when it is loaded for the first time: of two builds
+    that come together one fails, and finds them made a moment later.
+
+    Raises:
+        DbtRuntimeError: If the second attempt fails as well.
+    """
+    try:
+        spark.catalog.setCurrentCatalog(catalog)
+    except Exception:  # noqa: BLE001 # what is no race fails again
+        time.sleep(_SECONDS_TO_LOAD_AGAIN)
+        try:
+            spark.catalog.setCurrentCatalog(catalog)
+        except Exception as error:
+            raise DbtRuntimeError(explain(str(error))) from error
 
 
 def _folder_of_sockets() -> str:
@@ -289,6 +327,7 @@ def open_session(credentials: SparkSessionCredentials) -> SparkSession:
             raise DbtRuntimeError(
                 f"Spark did not start: {mask(str(error))}. Details: {log}"
             ) from error
+        load_catalog(spark, credentials.catalog)
         # `spark.sql` asks for it each time, and py4j then looks through every jar.
         jvm: Any = spark._jvm
         jvm.PythonUtils = jvm.PythonUtils
