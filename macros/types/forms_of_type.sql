@@ -17,6 +17,7 @@
         'string|Enum.*|Uuid|Ltree': ['text', 'untyped'],
         'Json|Xml|Interval': ['text', 'untyped'],
         'boolean|untyped': ['untyped'],
+        'bytes|hex|base64(_url_safe)?': ['bytes'],
         '(Iso)?Date': ['date'],
         '(Micro|Nano)?Time': ['time'],
         '(Micro|Nano)?Timestamp': ['timestamp'],

@@ -12,7 +12,14 @@ column_values_in_doubt as (
         ddl_sql,
         'column_values' as kind,
         concat(
-            'No message tells of rows from before it what they have in ',
+            if(
+                ddl_sql is null,
+                concat(
+                    'Rows bring columns in a type that tells nothing of values in the',
+                    ' one before; unknown until a row is sent again: '
+                ),
+                'No message tells of rows from before it what they have in '
+            ),
             array_join(unknown_columns, ', ')
         ) as reason
     from {{ ref('table_schemas') }}

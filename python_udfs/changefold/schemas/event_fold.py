@@ -186,7 +186,7 @@ class EventFold:
         """Give a table the columns and the key that a row tells.
 
         Returns:
-            The columns that are new and have a default, which the rows before show.
+            What that means to the rows before.
         """
         if isinstance(row, SeenVersion):
             fill_as_described(table, row.schema)
@@ -212,12 +212,14 @@ class EventFold:
             key_changed = bool(before[0]) and not is_same_key(
                 table.key()[1], before[1][1]
             )
+            changes = changes if before[0] else ()
             self.versions.add(
                 table,
                 sequence=since,
                 ddl=None,
                 key_changed=key_changed,
-                image_changes=changes if before[0] else (),
+                image_changes=changes,
+                unknown_columns=_unknown(changes),
             )
 
     def _refined(
@@ -246,7 +248,7 @@ class EventFold:
         if columns or is_rekeyed:
             columns, is_rekeyed = news_of_row(row, self.versions.at(evidence))
         before = tuple(table.columns), table.key()
-        added = reveal_columns(table, [self._refined(row, c) for c in columns])
+        changes = reveal_columns(table, [self._refined(row, c) for c in columns])
         if is_rekeyed:
             rekey_table(table, row)
         if (tuple(table.columns), table.key()) == before:
@@ -262,7 +264,8 @@ class EventFold:
             ddl=None,
             key_changed=table.is_complete
             and not is_same_key(table.key()[1], before[1][1]),
-            image_changes=added,
+            image_changes=changes,
+            unknown_columns=_unknown(changes),
         )
 
     def _has_rows(self, table: TableState, until: str) -> bool:
@@ -527,14 +530,10 @@ class EventFold:
 
     def _unknown_columns(self, change: TableChange) -> tuple[str, ...]:
         """Return the columns of which rows from before have no known value."""
-        named = dict.fromkeys(
-            str(image.to_name)
-            for image in change.images
-            if image.value_accuracy == "unknown" and image.generated != "virtual"
-        )
+        named = _unknown(change.images)
         if not named or not self._has_rows(change.table, self._event.sequence):
             return ()
-        return tuple(named)
+        return named
 
     # Whole tables
 
@@ -777,3 +776,14 @@ def _clause_order(action: Action) -> int:
     if isinstance(action, ModifyColumn) and not (action.first or action.after):
         return 1
     return 3 if isinstance(action, AddKey) else 2
+
+
+def _unknown(images: Iterable[ImageChange]) -> tuple[str, ...]:
+    """Return the columns of which rows from before have no known value."""
+    return tuple(
+        dict.fromkeys(
+            str(image.to_name)
+            for image in images
+            if image.value_accuracy == "unknown" and image.generated != "virtual"
+        )
+    )

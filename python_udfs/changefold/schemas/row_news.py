@@ -12,7 +12,7 @@ from changefold.mysql.ddl import DdlKey
 from changefold.schemas.model import ImageChange, SchemaColumn, TableVersion
 from changefold.schemas.observed import DescribedSchema, SeenSchema, SeenVersion
 from changefold.schemas.table_state import TableState, find_column
-from changefold.schemas.type_matching import agree, type_of_row
+from changefold.schemas.type_matching import agree, changes_meaning, type_of_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -118,13 +118,13 @@ def fill_as_seen(
     columns: it is taken for such a one.
 
     Returns:
-        The columns that are new and have a default, which the rows before show.
+        What that means to the rows before.
     """
     table.is_complete = True
     table.has_unknown_beginning = False
     table.has_other_columns = True
     known = table.columns
-    added = _take_columns(table, columns)
+    changes = _take_columns(table, columns)
     if schema.leaves_out_generated:
         table.changed_ids |= {column.column_id for column in table.columns}
         named = {column.name for column in table.columns}
@@ -136,7 +136,7 @@ def fill_as_seen(
     table.keys = []
     if schema.primary_key:
         table.add_key(DdlKey("primary", "PRIMARY", schema.primary_key))
-    return added
+    return _of_values(table, changes)
 
 
 def _take_columns(
@@ -145,18 +145,21 @@ def _take_columns(
     """Make these the columns of a table. One of the same name is the same column.
 
     Returns:
-        The columns that are new and have a default, which the rows before show.
+        As of `reveal_columns`, with columns of the key.
     """
     known = {column.name: column for column in table.columns}
     table.columns = []
     added: list[SchemaColumn] = []
+    retyped: list[tuple[SchemaColumn, SchemaColumn]] = []
     for column in columns:
         before = known.get(column.name)
         if before is None:
             added.append(table.add(column))
         else:
-            table.columns.append(msgspec.structs.replace(before, type=column.type))
-    return _added_with_default(added)
+            after = msgspec.structs.replace(before, type=column.type)
+            table.columns.append(after)
+            retyped.append((before, after))
+    return _added_with_default(added) + _with_another_meaning(retyped)
 
 
 def _added_with_default(columns: Iterable[SchemaColumn]) -> tuple[ImageChange, ...]:
@@ -170,6 +173,36 @@ def _added_with_default(columns: Iterable[SchemaColumn]) -> tuple[ImageChange, .
         )
         for column in columns
         if column.original_default is not None
+    )
+
+
+def _with_another_meaning(
+    retyped: Iterable[tuple[SchemaColumn, SchemaColumn]],
+) -> tuple[ImageChange, ...]:
+    return tuple(
+        ImageChange(
+            before.column_id,
+            "retyped",
+            from_name=before.name,
+            to_name=after.name,
+            from_type=before.type,
+            to_type=after.type,
+            value_accuracy="unknown",
+        )
+        for before, after in retyped
+        if changes_meaning(before.type, after.type)
+    )
+
+
+def _of_values(
+    table: TableState, changes: tuple[ImageChange, ...]
+) -> tuple[ImageChange, ...]:
+    """Return changes without those that make a row another one: such rows are in doubt."""
+    _, key = table.key()
+    return tuple(
+        change
+        for change in changes
+        if change.kind != "retyped" or (key and change.column_id not in key)
     )
 
 
@@ -200,17 +233,23 @@ def reveal_columns(
     """Give a table columns, or columns another type, beside those that it has.
 
     Returns:
-        The columns that are new and have a default, which the rows before show.
+        The columns that are new and have a default, which the rows before show, and those
+        of which the values of the rows before are not known any more.
     """
     added: list[SchemaColumn] = []
+    retyped: list[tuple[SchemaColumn, SchemaColumn]] = []
     for column in columns:
         known = find_column(table.columns, column.name)
         if known is None:
             added.append(table.add(column))
         else:
-            table.replace(msgspec.structs.replace(known, type=column.type))
+            after = msgspec.structs.replace(known, type=column.type)
+            table.replace(after)
+            retyped.append((known, after))
     table.revealed_ids |= {column.column_id for column in added}
-    return _added_with_default(added)
+    return _of_values(
+        table, _added_with_default(added) + _with_another_meaning(retyped)
+    )
 
 
 def rekey_table(table: TableState, row: SeenSchema | SeenVersion) -> None:

@@ -3,10 +3,10 @@
 import re
 from typing import Final
 
-from changefold.connect.types import PREFIX, parse_connect_type
+from changefold.connect.types import BYTES_AS_TEXT, PREFIX, UNTYPED, parse_connect_type
 from changefold.mysql.types import MySqlType, parse_mysql_type
 
-__all__ = ["agree", "type_of_row"]
+__all__ = ["agree", "changes_meaning", "type_of_row"]
 
 # MariaDB keeps JSON as LONGTEXT and names it so in rows (its manual, "JSON Data Type").
 _ALIASES: Final = {"json": "longtext"}
@@ -50,6 +50,26 @@ def agree(known: str, named: str) -> bool:
             for pair in zip(_meaning(told), _meaning(shown), strict=True)
         )
     )
+
+
+_WITH_MEANINGS_OF_THEIR_OWN: Final = frozenset({"bytes", "MicroDuration"})
+
+
+def changes_meaning(before: str, after: str) -> bool:
+    """Tell whether texts of one type of Kafka Connect say nothing of values of another.
+
+    Bytes become hexadecimal digits, base64 or characters by Debezium's
+    ``binary.handling.mode``, which no message tells, and an interval is microseconds or
+    ``P1M`` by its ``interval.handling.mode``. The texts of other types stand for the
+    values that a cast makes of them.
+    """
+    bases = set()
+    for text in (before, after):
+        if not text.startswith(PREFIX) or text == UNTYPED:
+            return False
+        base = parse_connect_type(text).base
+        bases.add("bytes" if base in BYTES_AS_TEXT else base)
+    return len(bases) > 1 and not bases.isdisjoint(_WITH_MEANINGS_OF_THEIR_OWN)
 
 
 def _meaning(mysql_type: MySqlType) -> tuple[object, ...]:

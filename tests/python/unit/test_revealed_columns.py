@@ -11,7 +11,7 @@ from changefold.schemas.fold import fold_schemas
 from changefold.schemas.model import TableVersion
 from changefold.schemas.observed import SeenSchema
 from changefold.schemas.ordering import just_before
-from changefold.schemas.type_matching import agree, type_of_row
+from changefold.schemas.type_matching import agree, changes_meaning, type_of_row
 
 
 def begins(versions: list[TableVersion]) -> list[str | None]:
@@ -384,3 +384,62 @@ def test_rows_that_tell_nothing_reveal_nothing() -> None:
 def test_what_a_row_says_of_null_is_no_other_type() -> None:
     for text in ("connect.int32", "connect.int32 NOT NULL", "connect.int32 DEFAULT 7"):
         assert type_of_row(text)[0] == "connect.int32"
+
+
+# --- Types that change the meaning of texts -----------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("connect.bytes", "connect.string"),
+        ("connect.string", "connect.bytes"),
+        ("connect.MicroDuration", "connect.Interval"),
+    ],
+)
+def test_values_from_before_another_meaning_are_unknown(
+    before: str, after: str
+) -> None:
+    rows = [
+        seen(2, id="connect.int32", a=before),
+        seen(7, id="connect.int64", a=after),
+    ]
+    rows = [msgspec.structs.replace(row, primary_key=("id",)) for row in rows]
+    first, second = fold_schemas([], rows)
+    assert (first.image_changes, first.unknown_columns) == ((), ())
+    (change,) = second.image_changes
+    assert (change.kind, change.from_name, change.to_name) == ("retyped", "a", "a")
+    assert (change.from_type, change.to_type) == (before, after)
+    assert (change.changes_text, change.value_accuracy) == (True, "unknown")
+    assert second.unknown_columns == ("a",)
+    assert second.valid_from_sequence == just_before(sequence(7))
+
+
+@pytest.mark.parametrize(
+    "key",
+    [("id",), None],
+    ids=["in the key", "without a key"],
+)
+def test_a_row_that_is_told_by_such_a_column_stays(key: tuple[str, ...] | None) -> None:
+    rows = [seen(2, id="connect.bytes"), seen(7, id="connect.string")]
+    rows = [msgspec.structs.replace(row, primary_key=key) for row in rows]
+    _, second = fold_schemas([], rows)
+    assert (second.image_changes, second.unknown_columns) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_another"),
+    [
+        ("connect.bytes", "connect.bytes", False),
+        ("connect.bytes", "connect.untyped", False),
+        ("connect.bytes", "connect.base64_url_safe", False),
+        ("connect.Decimal(9,2)", "connect.string", False),
+        ("connect.Timestamp", "connect.IsoTimestamp", False),
+        ("varbinary(4)", "varchar(4)", False),
+        ("connect.bytes", "connect.Decimal(9,2)", True),
+    ],
+)
+def test_types_whose_texts_say_nothing_of_each_other(
+    before: str, after: str, is_another: bool
+) -> None:
+    assert changes_meaning(before, after) == is_another
