@@ -85,18 +85,18 @@
 
     ),
 
-    -- Rows without a schema, from the first one on.
+    -- Rows without a schema, and those that leave out columns, from the first one on.
     read_otherwise as (
 
         select
             kafka_topic,
             table_uid,
-            min(untyped_since) as since
+            least(min(untyped_since), min(partial_since)) as since
         from ({{ tables }})
         group by kafka_topic, table_uid
         having
-            array_sort(collect_set(read_as) filter (where is_now))
-            <> array_sort(collect_set(read_as) filter (where not is_now))
+            array_sort(collect_set(struct(read_as, columns_left_out)) filter (where is_now))
+            <> array_sort(collect_set(struct(read_as, columns_left_out)) filter (where not is_now))
 
     )
 

@@ -1,6 +1,7 @@
 {#
     Events of rows, with the values that a change did not send because it did not change
-    them: PostgreSQL leaves out long values that it keeps apart (TOAST).
+    them: PostgreSQL leaves out long values that it keeps apart (TOAST), a binlog whose row
+    image is not FULL some columns, or all that did not change.
 
     Such a column has the value that the row had before, from the last change that sent it.
     The image is then written anew, its columns in the order of the last one that was sent
@@ -69,8 +70,6 @@
 
     ),
 
-    -- A row that ended leaves no value to the next one of its key, nor does one that is
-    -- unknown itself.
     told as (
 
         select
@@ -80,15 +79,69 @@
                 null,
                 struct(
                     try_element_at(texts, name) as text,
-                    is_deleted
+                    is_deleted,
+                    not coalesce(map_contains_key(texts, name), false)
                     or coalesce(array_contains(payload.unknown_columns, name), false)
-                        as is_unknown
+                        as is_unknown,
+                    change_sequence as since
                 )
             )) ignore nulls over (
                 partition by {{ of_row | join(', ') }}, ends_before, name
                 order by change_sequence, kafka_offset, event_index
             ), null) as known
         from by_column
+
+    ),
+
+    {% if fold.changes_columns -%}
+    moments_of_tables as (
+
+        {{ changefold.moments_of_tables() }}
+
+    ),
+
+    -- What a DDL has made of the column since the value was told.
+    altered as (
+
+        select
+            told.*,
+            try_element_at(
+                filter(
+                    moments_of_tables.column_moments,
+                    moment -> name in (moment.from_name, moment.to_name)
+                    and moment.since >= known.since
+                    and moment.since < change_sequence
+                ),
+                -1
+            ) as altered_by
+        from told
+        left join moments_of_tables
+            on
+                told.kafka_topic = moments_of_tables.kafka_topic
+                and told.table_uid = moments_of_tables.table_uid
+
+    ),
+
+    {% endif -%}
+    -- A row that ended leaves no value to the next one of its key, nor does one that is
+    -- unknown itself.
+    followed as (
+
+        select
+            *,
+            {%- if fold.changes_columns %}
+            coalesce(altered_by.default_value, if(altered_by is null, known.text, null)) as known_text,
+            not known.is_deleted and if(
+                altered_by is null,
+                not known.is_unknown,
+                altered_by.kind = 'added' and altered_by.value_accuracy = 'exact'
+            ) as is_known
+        from altered
+            {%- else %}
+            known.text as known_text,
+            not (known.is_deleted or known.is_unknown) as is_known
+        from told
+            {%- endif %}
 
     ),
 
@@ -103,12 +156,10 @@
             map_concat(
                 any_value(texts),
                 map_from_entries(
-                    collect_list(struct(name, known.text)) filter (
-                        where not known.is_unknown
-                    )
+                    collect_list(struct(name, known_text)) filter (where is_known)
                 )
             ) as all_texts
-        from told
+        from followed
         group by {{ of_event | join(', ') }}
 
     )

@@ -63,6 +63,61 @@ untyped as (
 
 ),
 
+left_out as (
+
+    select
+        kafka_topic,
+        table_uid,
+        is_unchanged,
+        collect_set(lower(name)) as lowered_names,
+        min(since_sequence) as partial_since
+    from {{ ref('columns_left_out') }}
+        lateral view explode(columns_left_out) as name
+    group by kafka_topic, table_uid, is_unchanged
+
+),
+
+columns_in_time as (
+
+    select
+        kafka_topic,
+        table_uid,
+        described.column_id,
+        described.name,
+        {{ moment_of("min(coalesce(valid_from_sequence, ''))") }} as from_moment,
+        max(coalesce(valid_to_sequence, '~')) as to_sequence
+    from table_schemas
+        lateral view explode(columns) as described
+    group by kafka_topic, table_uid, described.column_id, described.name
+
+),
+
+partial as (
+
+    select
+        left_out.kafka_topic,
+        left_out.table_uid,
+        left_out.is_unchanged,
+        left_out.partial_since,
+        array_sort(collect_list(struct(
+            columns_in_time.name,
+            columns_in_time.from_moment,
+            columns_in_time.to_sequence
+        ))) as columns_left_out
+    from left_out
+    inner join columns_in_time
+        on
+            left_out.kafka_topic = columns_in_time.kafka_topic
+            and left_out.table_uid = columns_in_time.table_uid
+            and array_contains(left_out.lowered_names, lower(columns_in_time.name))
+    group by
+        left_out.kafka_topic,
+        left_out.table_uid,
+        left_out.is_unchanged,
+        left_out.partial_since
+
+),
+
 changing_columns as (
 
     select distinct
@@ -223,12 +278,15 @@ folded_tables as (
         stretches.decimal_columns,
         stretches.key_since,
         stretches.moved_at,
-        coalesce(stretches.lacks_values, false) as lacks_values,
+        coalesce(stretches.lacks_values or partial.is_unchanged, false) as lacks_values,
         coalesce(stretches.lacks_keys, false) as lacks_keys,
         changing_columns.table_uid is not null as changes_columns,
         stretches.ends_partitions,
         untyped.read_as,
         untyped.untyped_since,
+        partial.columns_left_out,
+        partial.is_unchanged as keeps_left_out,
+        partial.partial_since,
         stretches.from_sequence,
         stretches.to_sequence
     from stretches
@@ -237,6 +295,10 @@ folded_tables as (
             stretches.kafka_topic = untyped.kafka_topic
             and stretches.source_database = untyped.source_database
             and stretches.source_table = untyped.source_table
+    left join partial
+        on
+            stretches.kafka_topic = partial.kafka_topic
+            and stretches.table_uid = partial.table_uid
     left join changing_columns
         on
             stretches.kafka_topic = changing_columns.kafka_topic

@@ -54,6 +54,8 @@ of_tables as (
         folded_tables.lacks_keys,
         folded_tables.decimal_columns,
         folded_tables.read_as,
+        folded_tables.columns_left_out,
+        folded_tables.keeps_left_out,
         changes.change_sequence,
         changes.op,
         changes.after,
@@ -106,6 +108,8 @@ keyed as (
         not coalesce(
             forall(key_columns, name -> map_contains_key(texts, name)), false
         ) as lacks_its_key,
+        {{ columns_left_out('texts', is_unchanged=true) }} as unchanged_columns,
+        {{ columns_left_out('texts', is_unchanged=false) }} as untold_columns,
         {{ key_of_row('texts') }} as key_after,
         if(
             {{ has_key('texts') }},
@@ -171,7 +175,11 @@ changed_rows as (
         split.kafka_offset,
         split.event_index,
         split.lacks_values,
-        split.unavailable_columns,
+        if(
+            split.unchanged_columns is null,
+            split.unavailable_columns,
+            to_json(split.unchanged_columns)
+        ) as unavailable_columns,
         split.is_news,
         struct(
             split.event_op as op,
@@ -179,7 +187,11 @@ changed_rows as (
             split.batch_id,
             if(split.is_deleted, null, split.row_after) as image,
             cast(null as bigint) as known_hash,
-            if(split.is_deleted, null, split.unread_columns) as unknown_columns
+            if(
+                split.is_deleted,
+                null,
+                coalesce(split.unread_columns, nullif(split.untold_columns, array()))
+            ) as unknown_columns
         ) as payload
     from split
 

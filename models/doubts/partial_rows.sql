@@ -1,56 +1,8 @@
 with
 
--- A binlog whose row image is not FULL, or a changefeed that selects columns, leaves
--- some out. The first and the last rows that name the same columns tell it exactly,
--- where no statement of their millisecond is between.
-named_columns as (
+columns_left_out as (
 
-    select
-        kafka_topic,
-        source_database,
-        source_table,
-        explode(array(first_sequence, last_sequence)) as since_sequence,
-        transform(json_object_keys(column_types), name -> lower(name)) as named
-    from {{ ref('row_schemas') }}
-    where column_types not like '%"connect.%'
-
-),
-
-table_schemas as (
-
-    select * from {{ ref('table_schemas') }}
-
-),
-
-left_out as (
-
-    select
-        named_columns.kafka_topic,
-        named_columns.source_database,
-        named_columns.source_table,
-        table_schemas.table_uid,
-        named_columns.since_sequence,
-        filter(
-            table_schemas.columns,
-            described -> described.is_in_rows
-            and not array_contains(named_columns.named, lower(described.name))
-        ) as missing
-    from named_columns
-    inner join table_schemas
-        on
-            named_columns.kafka_topic = table_schemas.kafka_topic
-            and named_columns.source_database = table_schemas.source_database
-            and named_columns.source_table = table_schemas.source_table
-            and named_columns.since_sequence
-            > coalesce(table_schemas.valid_from_sequence, '')
-            and (
-                table_schemas.ddl_sql is null
-                or {{ moment_of('named_columns.since_sequence') }}
-                > {{ moment_of("coalesce(table_schemas.valid_from_sequence, '')") }}
-            )
-            and named_columns.since_sequence
-            <= coalesce(table_schemas.valid_to_sequence, '~')
-            and not table_schemas.is_dropped
+    select * from {{ ref('columns_left_out') }}
 
 ),
 
@@ -66,12 +18,15 @@ partial_rows as (
         cast(null as string) as ddl_sql,
         'partial_rows' as kind,
         concat(
-            'Rows leave out columns that the table has: ',
-            array_join(transform(missing, described -> described.name), ', ')
+            'Rows leave out columns that the table has, of which a row that was not',
+            ' sent before with them has no known value: ',
+            array_join(
+                array_sort(array_distinct(flatten(collect_list(columns_left_out)))),
+                ', '
+            )
         ) as reason
-    from left_out
-    where size(missing) > 0
-    group by all
+    from columns_left_out
+    group by kafka_topic, source_database, source_table, table_uid
 
 )
 

@@ -1,8 +1,8 @@
 """What Canal and TiCDC send that is seldom seen, from the messages to the tables.
 
 Rolled back XA transactions, statements that few parsers know, partial JSON, updates without
-old values, foreign keys whose cascades no message tells, and compressed messages. All
-topics go through the same builds, as a build costs many seconds.
+old values, foreign keys whose cascades no message tells, rows in part, and compressed
+messages. All topics go through the same builds, as a build costs many seconds.
 """
 
 from __future__ import annotations
@@ -178,6 +178,42 @@ def _cascades(canal: Canal) -> None:
     canal.ddl(4, "gone", "DROP TABLE gone", "ERASE")
 
 
+def _in_part(canal: Canal) -> None:
+    """Leave out, as a binlog without long values, what did not change."""
+    sql = "CREATE TABLE parts (id int PRIMARY KEY, name varchar(9), body varchar(90))"
+    canal.ddl(0, "parts", sql, "CREATE")
+    for number in ("1", "2"):
+        row: Row = {"id": number, "name": "a", "body": f"long {number}"}
+        canal.row(1, "parts", "INSERT", row)
+    canal.row(2, "parts", "UPDATE", {"id": "1", "name": "b"}, {"name": "a"})
+    canal.row(3, "parts", "INSERT", {"id": "3", "name": "a"})
+    canal.row(4, "parts", "DELETE", {"id": "2", "name": "a"})
+    canal.row(5, "parts", "INSERT", {"id": "2", "name": "anew"})
+
+
+def _more_in_part(canal: Canal) -> None:
+    for number in ("1", "2"):
+        canal.row(6, "parts", "UPDATE", {"id": number, "name": "c"}, {"name": "b"})
+    canal.row(7, "parts", "UPDATE", {"id": "3", "body": "told"}, {"body": "?"})
+
+
+def _selected() -> list[dict[str, Any]]:
+    """Send no more, behind the first row, what the changefeed does not select."""
+    create = "CREATE TABLE selected (id INT PRIMARY KEY, v INT, hidden INT DEFAULT 7)"
+    values = [
+        ddl(create, 100, table="selected"),
+        change("INSERT", {"id": "1", "v": "1", "hidden": "5"}, 110, table="selected"),
+        change("INSERT", {"id": "2", "v": "2", "hidden": "5"}, 120, table="selected"),
+        change("UPDATE", {"id": "2", "v": "3"}, 130, old={"v": "2"}, table="selected"),
+        change("INSERT", {"id": "3", "v": "3"}, 140, table="selected"),
+        watermark(200),
+    ]
+    return [
+        {"partition": 0, "offset": offset, "value": value}
+        for offset, value in enumerate(values)
+    ]
+
+
 def _compressed() -> list[dict[str, Any]]:
     def lz4(value: bytes) -> bytes:
         sink = pa.BufferOutputStream()
@@ -234,21 +270,23 @@ class Outcome:
 
 @pytest.fixture(scope="module")
 def outcome() -> Iterator[Outcome]:
-    names = ("xa", "parted", "odd", "fk")
+    names = ("xa", "parted", "odd", "fk", "part")
     canals = {name: Canal(name) for name in names}
     with scratch_project(PROJECT, "interpreted") as folder:
         pipeline = Pipeline(
             folder,
-            {**dict.fromkeys(names, 1), "parted": 3, "lz": 1},
+            {**dict.fromkeys(names, 1), "parted": 3, "lz": 1, "sel": 1},
             **{name: {"protocol": "canal_json"} for name in names},
         )
         _xa(canals["xa"])
         _parted(canals["parted"])
         _odd(canals["odd"])
         _cascades(canals["fk"])
+        _in_part(canals["part"])
         for name, canal in canals.items():
             pipeline.land("first", name, canal.taken())
         pipeline.land("first", "lz", _compressed())
+        pipeline.land("first", "sel", _selected())
         pipeline.dbt(
             "build", "--quiet", "--select", "+table_schemas", "+needs_snapshot"
         )
@@ -260,6 +298,8 @@ def outcome() -> Iterator[Outcome]:
         update_models(folder, "verify", check=False)
         _copy(canals["xa"])
         pipeline.land("second", "xa", canals["xa"].taken())
+        _more_in_part(canals["part"])
+        pipeline.land("second", "part", canals["part"].taken())
         pipeline.dbt("build", "--quiet", "--store-failures")
         seen.append(doubts())
         balance = pipeline.rows(
@@ -285,7 +325,10 @@ def outcome() -> Iterator[Outcome]:
             reasons={row["source_table"]: row["reason"] for row in seen[0]},
             rows={
                 model: pipeline.rows(f"select * from verify.{model} order by id")
-                for model in ("cur_odd__shelves", "cur_odd__boxes", "cur_db__t")
+                for model in (
+                    *("cur_odd__shelves", "cur_odd__boxes", "cur_db__t"),
+                    *("cur_part__parts", "cur_db__selected"),
+                )
             },
             control=(balance["control"], balance["quarantined"]),
             cascades={(row["source_table"], row["parent_table"]) for row in cascades},
@@ -363,6 +406,36 @@ def test_cascades_that_no_message_tells_are_named(outcome: Outcome) -> None:
         ("deleted", "parent"),
         ("emptied", "parent"),
         ("added", "parent"),
+    }
+
+
+def test_a_column_that_a_row_leaves_out_keeps_its_value_or_is_unknown(
+    outcome: Outcome,
+) -> None:
+    parts = {
+        row["id"]: (row["name"], row["body"], row["_cdc_unknown_columns"])
+        for row in outcome.rows["cur_part__parts"]
+    }
+    # Of a row that began anew, the one before of its key tells nothing.
+    assert parts == {
+        1: ("c", "long 1", None),
+        2: ("c", None, ["body"]),
+        3: ("a", "told", None),
+    }
+    assert "Rows leave out columns" in outcome.reasons["parts"]
+
+
+def test_a_column_that_a_changefeed_does_not_select_is_unknown(
+    outcome: Outcome,
+) -> None:
+    selected = {
+        row["id"]: (row["v"], row["hidden"], row["_cdc_unknown_columns"])
+        for row in outcome.rows["cur_db__selected"]
+    }
+    assert selected == {
+        1: (1, 5, None),
+        2: (3, None, ["hidden"]),
+        3: (3, None, ["hidden"]),
     }
 
 
