@@ -47,6 +47,11 @@ EventKind = Literal["row", "ddl", "watermark", "statement", "invalid"]
 
 _ROW_TYPES: Final = frozenset({"INSERT", "UPDATE", "DELETE"})
 _STATEMENTS: Final = frozenset({"QUERY", "XACOMMIT"})
+_DDL_TYPES: Final = frozenset(
+    {"CREATE", "ALTER", "ERASE", "RENAME", "TRUNCATE", "CINDEX", "DINDEX"}
+)
+"""Types that Canal gives to DDLs only. 1.1.5 and 1.1.6 say ``isDdl: false`` of some
+(alibaba/canal#2985, #3222)."""
 
 
 Image = tuple[bytes, bytes | None]
@@ -313,7 +318,7 @@ def _read_fields(message: CanalJsonMessage, value: bytes | None) -> EventKind:
     # Nothing depends on `ts`, and TiCDC before 5.4 had no use for it.
     if fields.get("ts") is not None:
         message.ts_ms = read_milliseconds(fields, "ts")
-    if is_ddl:
+    if is_ddl or (message.event_type in _DDL_TYPES and fields.get("data") is None):
         _require_commit_ts(extension)
         if fields.get("sql") is None:
             raise missing("str", "$.sql", fields, "sql")

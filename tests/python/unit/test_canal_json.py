@@ -141,6 +141,13 @@ def test_is_ddl_wins_over_the_type() -> None:
     assert decode(change(DDL, type="INSERT")).event_kind == "ddl"
 
 
+@pytest.mark.parametrize("type_", ["CREATE", "ALTER", "ERASE", "TRUNCATE", "CINDEX"])
+def test_a_ddl_of_which_canal_says_that_it_is_none_is_one(type_: str) -> None:
+    message = decode(change(DDL, isDdl=False, type=type_))
+    assert (message.event_kind, message.event_type) == ("ddl", type_)
+    assert message.ddl_sql == DDL["sql"]
+
+
 def test_a_watermark_has_a_time_and_no_commit() -> None:
     assert decode(WATERMARK) == CanalJsonMessage(
         event_kind="watermark",
