@@ -130,7 +130,7 @@
         select
             *,
             {%- if fold.changes_columns %}
-            coalesce(altered_by.default_value, if(altered_by is null, known.text, null)) as known_text,
+            if(altered_by is null, known.text, altered_by.default_value) as known_text,
             not known.is_deleted and if(
                 altered_by is null,
                 not known.is_unknown,
