@@ -15,8 +15,8 @@ column_values_in_doubt as (
             if(
                 ddl_sql is null,
                 concat(
-                    'Rows bring columns in a type that tells nothing of values in the',
-                    ' one before; unknown until a row is sent again: '
+                    'Since rows bring them, or in another type, no message tells of',
+                    ' rows that are not sent again what they have in '
                 ),
                 'No message tells of rows from before it what they have in '
             ),

@@ -76,8 +76,14 @@ def columns_of(row: SeenSchema | SeenVersion) -> list[SchemaColumn]:
         return _described_columns(row.schema)
     types = {name: type_of_row(text) for name, text in row.column_types.items()}
     return [
-        SchemaColumn(0, name, type_text, original_default=default)
-        for name, (type_text, default) in types.items()
+        SchemaColumn(
+            0,
+            name,
+            type_text,
+            original_default=default,
+            original_default_accuracy=accuracy,
+        )
+        for name, (type_text, default, accuracy) in types.items()
     ]
 
 
@@ -170,9 +176,11 @@ def _added_with_default(columns: Iterable[SchemaColumn]) -> tuple[ImageChange, .
             to_name=column.name,
             to_type=column.type,
             value=column.original_default,
+            value_accuracy=column.original_default_accuracy,
         )
         for column in columns
         if column.original_default is not None
+        or column.original_default_accuracy == "unknown"
     )
 
 

@@ -5,6 +5,7 @@ from typing import Final
 
 from changefold.connect.types import BYTES_AS_TEXT, PREFIX, UNTYPED, parse_connect_type
 from changefold.mysql.types import MySqlType, parse_mysql_type
+from changefold.schemas.model import Accuracy
 
 __all__ = ["agree", "changes_meaning", "type_of_row"]
 
@@ -12,19 +13,25 @@ __all__ = ["agree", "changes_meaning", "type_of_row"]
 _ALIASES: Final = {"json": "longtext"}
 
 
-def type_of_row(text: str) -> tuple[str, str | None]:
+def type_of_row(text: str) -> tuple[str, str | None, Accuracy | None]:
     """Return a type that a message names, and the default that goes with it.
 
     What can not be read after a MySQL type is left out.
+
+    Returns:
+        The type, the default that rows show which are older than the column, and how well
+        that is known, as of `SchemaColumn.original_default_accuracy`.
     """
     if text.startswith(PREFIX):
         connect_type = parse_connect_type(text)
-        return str(connect_type.bare), connect_type.default
+        if connect_type.default_is_now:
+            return str(connect_type.bare), None, "unknown"
+        return str(connect_type.bare), connect_type.default, None
     try:
-        return str(_type(text)), None
+        return str(_type(text)), None, None
     except ValueError:
         base = re.match(r"\w+", text)
-        return str(_type(base[0] if base else text)), None
+        return str(_type(base[0] if base else text)), None, None
 
 
 def agree(known: str, named: str) -> bool:

@@ -443,3 +443,27 @@ def test_types_whose_texts_say_nothing_of_each_other(
     before: str, after: str, is_another: bool
 ) -> None:
     assert changes_meaning(before, after) == is_another
+
+
+@pytest.mark.parametrize("key", [("id",), None], ids=["with a key", "without one"])
+def test_rows_from_before_a_default_of_the_time_are_unknown(
+    key: tuple[str, ...] | None,
+) -> None:
+    default = "connect.ZonedTimestamp NOT NULL DEFAULT 1970-01-01 00:00:00Z"
+    rows = [
+        seen(2, id="connect.int32"),
+        seen(7, id="connect.int32", made_at=default, rank="connect.int32 DEFAULT 3"),
+    ]
+    rows = [msgspec.structs.replace(row, primary_key=key) for row in rows]
+    first, second = fold_schemas([], rows)
+    assert first.unknown_columns == ()
+    assert second.unknown_columns == ("made_at",)
+    assert [
+        (change.kind, change.to_name, change.value, change.value_accuracy)
+        for change in second.image_changes
+    ] == [("added", "made_at", None, "unknown"), ("added", "rank", "3", None)]
+    made_at = second.columns[1]
+    assert (made_at.original_default, made_at.original_default_accuracy) == (
+        None,
+        "unknown",
+    )
