@@ -165,3 +165,32 @@
         {{ message }}.ddl_sql
     )
 {%- endmacro %}
+
+
+{#
+    What an update of Debezium has in a column and looks like the text of a connector for a
+    value that the source did not send: `__UNCHANGED__`, `x_unavailable_value`. A row that
+    is inserted or read has all its values.
+
+    Arguments:
+        message: name of what `parse_debezium` returned.
+        part: 1: the column, as JSON; 2: the text.
+
+    Returns:
+        An expression of type string; empty or null where there is no such text.
+#}
+{% macro debezium_placeholder(message, part) -%}
+    if(
+        {{ message }}.op = 'u'
+        and (
+            contains({{ message }}.after, '":"__')
+            or contains({{ message }}.after, 'unavailable_value"')
+        ),
+        regexp_extract(
+            {{ message }}.after,
+            '("(?:[^"\\\\]|\\\\.)*"):"(__[A-Za-z0-9_.-]+__|[A-Za-z0-9_.-]*unavailable_value)"',
+            {{ part }}
+        ),
+        null
+    )
+{%- endmacro %}

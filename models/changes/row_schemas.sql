@@ -17,6 +17,7 @@ previous as (
         'column_types': 'string',
         'primary_key': 'string',
         'leaves_out_generated': 'boolean',
+        'connector': 'string',
         'changes': 'bigint',
         'first_sequence': 'string',
         'last_sequence': 'string',
@@ -53,6 +54,7 @@ gathered as (
         column_types,
         primary_key,
         leaves_out_generated,
+        max(connector) as connector,
         count(*) as changes,
         min(change_sequence) as first_sequence,
         max(change_sequence) as last_sequence
@@ -78,6 +80,7 @@ totals as (
         column_types,
         primary_key,
         leaves_out_generated,
+        max(connector) as connector,
         sum(changes) as changes,
         min(first_sequence) as first_sequence,
         max(last_sequence) as last_sequence

@@ -136,7 +136,12 @@ seen as (
             ),
             'declared', map_keys(declared_types.column_types),
             'primary_key', from_json(row_schemas.primary_key, 'array<string>'),
-            'leaves_out_generated', row_schemas.leaves_out_generated
+            'leaves_out_generated', row_schemas.leaves_out_generated,
+            'connector', row_schemas.connector,
+            'untyped', map_keys(map_filter(
+                from_json(row_schemas.column_types, 'map<string, string>'),
+                (name, type) -> type = 'connect.untyped'
+            ))
         ))) as row_schemas
     from {{ ref('row_schemas') }} as row_schemas
     left join declared_types

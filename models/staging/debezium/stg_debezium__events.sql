@@ -17,13 +17,22 @@ parsed as (
 
 ),
 
+noticed as (
+
+    select
+        *,
+        nullif({{ debezium_placeholder('message', 1) }}, '') as placeholder_column
+    from parsed
+
+),
+
 located as (
 
     select
         *,
         {{ debezium_database('message', 'declared_databases') }} as source_database,
         {{ debezium_event_kind('message') }} as event_kind
-    from parsed
+    from noticed
 
 ),
 
@@ -94,9 +103,21 @@ events as (
         ) as log_position,
 
         ---------- what could not be read
-        message.error.class as error_class,
-        message.error.path as error_path,
-        message.error.message as error_message,
+        coalesce(
+            message.error.class,
+            if(placeholder_column is null, null, 'like_a_placeholder')
+        ) as error_class,
+        coalesce(message.error.path, concat('$.after.', placeholder_column))
+            as error_path,
+        if(
+            message.error.class is null and placeholder_column is not null,
+            concat(
+                'Expected a value of the source, got `',
+                {{ debezium_placeholder('message', 2) }},
+                '`'
+            ),
+            message.error.message
+        ) as error_message,
         if(event_kind = 'invalid', key, null) as key,
         if(event_kind = 'invalid', value, null) as value
     from located

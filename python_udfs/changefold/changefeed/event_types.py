@@ -24,6 +24,7 @@ from changefold.mysql.ddl import (
     NoEffect,
     NoRowEffect,
     PartitionAction,
+    RecoverDatabase,
     RecoverTable,
     RenameColumn,
     RenameKey,
@@ -225,6 +226,8 @@ def event_type_of(statement: DdlStatement) -> str | None:
 def _type_of(action: Action) -> str | None:
     if isinstance(action, NoEffect | NoRowEffect):
         return _BY_EFFECT.get(action.what)
+    if isinstance(action, RecoverDatabase):
+        return None
     if isinstance(action, PartitionAction):
         return _partition_type(action)
     if isinstance(action, AddKey):

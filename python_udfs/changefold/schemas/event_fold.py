@@ -22,6 +22,7 @@ from changefold.mysql.ddl import (
     NoEffect,
     NoRowEffect,
     PartitionAction,
+    RecoverDatabase,
     RecoverTable,
     RenameColumn,
     RenameKey,
@@ -102,11 +103,13 @@ class EventFold:
         self._ignored = IgnoredDdls()
         self._live: dict[tuple[str, str], TableState] = {}
         self._dropped: dict[tuple[str, str], TableState] = {}
+        self._dropped_databases: dict[str, list[TableState]] = {}
         # When a name became free, which tells a later unknown table from the old one.
         self._freed: dict[tuple[str, str], str] = {}
         self._changes: dict[str, TableChange] = {}
         self._uids: Counter[str] = Counter()
         self._event = DdlEvent("", "", "", "")
+        self._names_first_database = False
 
     def apply(self, event: DdlEvent) -> None:
         """Apply one event, after the rows before it."""
@@ -120,6 +123,8 @@ class EventFold:
             reason = f"Not understood: {statement.reason}"
             self._guarded(partial(self._apply_unknown, reason))
         elif _is_on_whole_tables(statement.actions):
+            first = getattr(statement.actions[0], "table", None)
+            self._names_first_database = first is not None and first.is_qualified
             for action in statement.actions:
                 self._guarded(partial(self._apply_whole, action))
         else:
@@ -235,6 +240,7 @@ class EventFold:
             schema_column(told, column.column_id),
             name=column.name,
             original_default=column.original_default,
+            original_default_accuracy=column.original_default_accuracy,
         )
 
     def _reveal(self, evidence: Evidence) -> None:
@@ -318,6 +324,8 @@ class EventFold:
                 self._drop(action)
             case RenameTable():
                 self._rename(self._renamed_table(action), action.target)
+            case RecoverDatabase():
+                self._recover_database(action)
             case RecoverTable():
                 self._recover(action)
             case _:
@@ -344,7 +352,9 @@ class EventFold:
     def _altered_table(self, actions: Sequence[Action]) -> TableState:
         """Return the table of ALTER TABLE, one of unknown beginning if need be."""
         action = actions[0]
-        if isinstance(action, CreateDatabase | DropDatabase | NoEffect):
+        if isinstance(
+            action, CreateDatabase | DropDatabase | NoEffect | RecoverDatabase
+        ):
             raise NotAppliedError("No table is concerned")
         table = self._find(action.table)
         if table is not None:
@@ -461,6 +471,8 @@ class EventFold:
         field: it is found if only one known table has that name.
         """
         name, target = action.table, action.target
+        if not target.is_qualified:
+            self._require_database(name)
         if name.is_qualified or not target.is_qualified:
             return self._find(name) or self._unknown_table(name)
         if self._event.source_database is not None:
@@ -474,6 +486,19 @@ class EventFold:
             f" text names no database, got {len(matches)}"
         )
         for table in matches:
+            self._change(table).unknown(reason)
+        raise NotAppliedError(reason, "unknown")
+
+    def _require_database(self, name: TableName) -> None:
+        """Doubt what a name without a database means, where nothing tells its own.
+
+        It is in the session's database. The message has that of the table which the text
+        names first, which is another if that name has one (Canal: `LogEventConvert`).
+        """
+        if name.is_qualified or not self._names_first_database:
+            return
+        reason = f"No message tells in which database `{name.table}` is"
+        for table in self._of_any_database(name.table):
             self._change(table).unknown(reason)
         raise NotAppliedError(reason, "unknown")
 
@@ -609,6 +634,7 @@ class EventFold:
         self._freed[table.name] = self._event.sequence
 
     def _drop(self, action: DropTable) -> None:
+        self._require_database(action.table)
         table = self._find(action.table)
         if table is None:
             if action.temporary or (
@@ -626,6 +652,7 @@ class EventFold:
         for table in tables:
             self._change(table).effects.add("close_all")
             self._end(table)
+        self._dropped_databases[lowered] = tables
         if not tables:
             raise NotAppliedError("No known table is in the database", "close_all")
 
@@ -657,16 +684,29 @@ class EventFold:
                 " told of its own"
             )
 
+    def _recover_database(self, action: RecoverDatabase) -> None:
+        """Bring back the tables that DROP DATABASE ended."""
+        tables = self._dropped_databases.pop(action.database.lower(), ())
+        if not tables:
+            raise NotAppliedError("No known table was in the database", "unknown")
+        for table in tables:
+            self._dropped.pop(table.name, None)
+            self._come_back(table, (action.target, table.table))
+
     def _recover(self, action: RecoverTable) -> None:
-        """Bring back a dropped table; its rows come back without events."""
+        """Bring back a dropped table."""
         name = self._as_named_by_event(action.table)
         table = self._dropped.pop(name, None)
         if table is None:
             table = self._unknown_table(action.target)
+        self._come_back(table, self._as_named_by_event(action.target))
+
+    def _come_back(self, table: TableState, name: tuple[str, str]) -> None:
+        """Let a table go on under a name; its rows come back without events."""
         change = self._change(table)
         table.is_dropped = False
-        table.database, table.table = self._as_named_by_event(action.target)
-        self._live[table.name] = table
+        table.database, table.table = name
+        self._live[name] = table
         change.effects.add("unknown")
         change.reason = "The rows that DROP or TRUNCATE had ended came back"
 
@@ -753,6 +793,7 @@ _ON_WHOLE_TABLES: Final = (
     DropDatabase,
     DropTable,
     NoEffect,
+    RecoverDatabase,
     RecoverTable,
 )
 

@@ -127,6 +127,8 @@ class SeenSchema(msgspec.Struct, frozen=True):
             as in the changes of PostgreSQL.
         declared: Columns whose type the topic declares: the message does not show it, and
             it may be younger than the row.
+        connector: That of Debezium which sent the rows, as they name it.
+        untyped: Columns of which the message tells no type: nor does it tell a default.
     """
 
     database: str
@@ -137,6 +139,8 @@ class SeenSchema(msgspec.Struct, frozen=True):
     primary_key: tuple[str, ...] | None = None
     leaves_out_generated: bool = False
     declared: tuple[str, ...] = ()
+    connector: str | None = None
+    untyped: tuple[str, ...] = ()
 
 
 class SeenVersion(msgspec.Struct, frozen=True):

@@ -12,10 +12,18 @@ from changefold.mysql.ddl import DdlKey
 from changefold.schemas.model import ImageChange, SchemaColumn, TableVersion
 from changefold.schemas.observed import DescribedSchema, SeenSchema, SeenVersion
 from changefold.schemas.table_state import TableState, find_column
-from changefold.schemas.type_matching import agree, changes_meaning, type_of_row
+from changefold.schemas.type_matching import (
+    agree,
+    changes_meaning,
+    default_of_row,
+    type_of_row,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+    _News = tuple[list[SchemaColumn], list[tuple[SchemaColumn, SchemaColumn]]]
+    """Columns that came, and columns with another type: as they were and as they are."""
 
 
 def news_of_row(
@@ -74,17 +82,25 @@ def columns_of(row: SeenSchema | SeenVersion) -> list[SchemaColumn]:
     """Return the columns that a row names, without a number."""
     if isinstance(row, SeenVersion):
         return _described_columns(row.schema)
-    types = {name: type_of_row(text) for name, text in row.column_types.items()}
-    return [
-        SchemaColumn(
-            0,
-            name,
-            type_text,
-            original_default=default,
-            original_default_accuracy=accuracy,
-        )
-        for name, (type_text, default, accuracy) in types.items()
-    ]
+    return [_column_of(row, name, text) for name, text in row.column_types.items()]
+
+
+def _column_of(row: SeenSchema, name: str, text: str) -> SchemaColumn:
+    """Return a column that a row names. That of its key has a value in each message."""
+    is_of_key = name in _key_of(row)
+    is_told = name not in row.untyped and name not in row.declared
+    default, accuracy = default_of_row(
+        text,
+        None if is_of_key else row.connector,
+        is_told=is_told or is_of_key or row.connector is None,
+    )
+    return SchemaColumn(
+        0,
+        name,
+        type_of_row(text),
+        original_default=default,
+        original_default_accuracy=None if is_of_key else accuracy,
+    )
 
 
 def _described_columns(schema: DescribedSchema) -> list[SchemaColumn]:
@@ -121,7 +137,9 @@ def fill_as_seen(
     """Give a table the columns and the key that a row names.
 
     A column that only other rows have named stays if this row leaves out generated
-    columns: it is taken for such a one.
+    columns: it is taken for such a one. Where a column goes, one that comes and can hold
+    its values may be the same under another name: what the rows before have in it is not
+    known.
 
     Returns:
         What that means to the rows before.
@@ -130,7 +148,7 @@ def fill_as_seen(
     table.has_unknown_beginning = False
     table.has_other_columns = True
     known = table.columns
-    changes = _take_columns(table, columns)
+    added, retyped = _take_columns(table, columns)
     if schema.leaves_out_generated:
         table.changed_ids |= {column.column_id for column in table.columns}
         named = {column.name for column in table.columns}
@@ -142,30 +160,54 @@ def fill_as_seen(
     table.keys = []
     if schema.primary_key:
         table.add_key(DdlKey("primary", "PRIMARY", schema.primary_key))
-    return _of_values(table, changes)
+    gone = dropped_columns(known, table.columns)
+    added = [
+        _of_unknown_value(table, column)
+        if any(not changes_meaning(c.from_type or "", column.type) for c in gone)
+        else column
+        for column in added
+    ]
+    return _of_values(table, added, retyped)
 
 
-def _take_columns(
-    table: TableState, columns: Iterable[SchemaColumn]
-) -> tuple[ImageChange, ...]:
-    """Make these the columns of a table. One of the same name is the same column.
-
-    Returns:
-        As of `reveal_columns`, with columns of the key.
-    """
+def _take_columns(table: TableState, columns: list[SchemaColumn]) -> _News:
+    """Make these the columns of a table. One of the same name is the same column."""
     known = {column.name: column for column in table.columns}
-    table.columns = []
-    added: list[SchemaColumn] = []
-    retyped: list[tuple[SchemaColumn, SchemaColumn]] = []
+    news = _give_columns(table, columns, known.get)
+    present = {column.name: column for column in table.columns}
+    table.columns = [present[column.name] for column in columns]
+    return news
+
+
+def _give_columns(
+    table: TableState,
+    columns: Iterable[SchemaColumn],
+    find: Callable[[str], SchemaColumn | None],
+) -> _News:
+    """Give a table columns, or columns another type, beside those that it has."""
+    added = []
+    retyped = []
     for column in columns:
-        before = known.get(column.name)
-        if before is None:
+        known = find(column.name)
+        if known is None:
             added.append(table.add(column))
-        else:
-            after = msgspec.structs.replace(before, type=column.type)
-            table.columns.append(after)
-            retyped.append((before, after))
-    return _added_with_default(added) + _with_another_meaning(retyped)
+        elif known.type != column.type:
+            after = msgspec.structs.replace(known, type=column.type)
+            table.replace(after)
+            retyped.append((known, after))
+    return added, retyped
+
+
+def _of_unknown_value(table: TableState, column: SchemaColumn) -> SchemaColumn:
+    """Make what the rows before have in a column unknown, unless it tells them apart."""
+    _, key = table.key()
+    if column.column_id in key:
+        return column
+    unknown = msgspec.structs.replace(
+        column, original_default=None, original_default_accuracy="unknown"
+    )
+    table.replace(unknown)
+    return unknown
 
 
 def _added_with_default(columns: Iterable[SchemaColumn]) -> tuple[ImageChange, ...]:
@@ -203,14 +245,19 @@ def _with_another_meaning(
 
 
 def _of_values(
-    table: TableState, changes: tuple[ImageChange, ...]
+    table: TableState,
+    added: Iterable[SchemaColumn],
+    retyped: Iterable[tuple[SchemaColumn, SchemaColumn]],
 ) -> tuple[ImageChange, ...]:
-    """Return changes without those that make a row another one: such rows are in doubt."""
+    """Return what columns that came, or have another type, mean to the rows before.
+
+    Not of types that make a row another one: such rows are in doubt.
+    """
     _, key = table.key()
-    return tuple(
+    return _added_with_default(added) + tuple(
         change
-        for change in changes
-        if change.kind != "retyped" or (key and change.column_id not in key)
+        for change in _with_another_meaning(retyped)
+        if key and change.column_id not in key
     )
 
 
@@ -244,20 +291,11 @@ def reveal_columns(
         The columns that are new and have a default, which the rows before show, and those
         of which the values of the rows before are not known any more.
     """
-    added: list[SchemaColumn] = []
-    retyped: list[tuple[SchemaColumn, SchemaColumn]] = []
-    for column in columns:
-        known = find_column(table.columns, column.name)
-        if known is None:
-            added.append(table.add(column))
-        else:
-            after = msgspec.structs.replace(known, type=column.type)
-            table.replace(after)
-            retyped.append((known, after))
-    table.revealed_ids |= {column.column_id for column in added}
-    return _of_values(
-        table, _added_with_default(added) + _with_another_meaning(retyped)
+    added, retyped = _give_columns(
+        table, columns, lambda name: find_column(table.columns, name)
     )
+    table.revealed_ids |= {column.column_id for column in added}
+    return _of_values(table, added, retyped)
 
 
 def rekey_table(table: TableState, row: SeenSchema | SeenVersion) -> None:

@@ -576,6 +576,34 @@ def test_the_report_names_what_was_left_out_and_says_that_all_rows_are_equal() -
     assert "all 3 rows equal" in buffer.getvalue()
 
 
+@pytest.mark.parametrize("text", ["(no message tells)", "[a\nb]", "<null>", None])
+def test_a_mark_is_right_where_no_message_carries_the_value(text: str | None) -> None:
+    truth = with_cell(FINAL, "total", text)
+    built = changed(with_cell(FINAL, "total", None), 0, unknown=["total"])
+    result = final(built, truth)
+    assert counts(result) == (3, 0, 0, 0)
+    assert result.marked == {"total": 1}
+    buffer = io.StringIO()
+    render([result], Console(file=buffer, width=200))
+    assert "1 values of total are marked as not known" in buffer.getvalue()
+
+
+@pytest.mark.parametrize("text", ["12.50", "(12.50", "x (12.50)"])
+def test_a_mark_is_wrong_where_messages_carry_the_value(text: str) -> None:
+    truth = with_cell(FINAL, "total", text)
+    built = changed(with_cell(FINAL, "total", None), 0, unknown=["total"])
+    result = final(built, truth)
+    assert counts(result) == (2, 0, 0, 1)
+    (difference,) = result.differences
+    assert "but is (marked as not known)" in difference.sentence()
+
+
+def test_a_value_is_wrong_where_no_message_carries_it() -> None:
+    truth = with_cell(FINAL, "total", "(not in any message)")
+    assert counts(final(FINAL, truth)) == (2, 0, 0, 1)
+    assert counts(final(with_cell(FINAL, "total", None), truth)) == (2, 0, 0, 1)
+
+
 def test_the_report_takes_brackets_of_names_literally() -> None:
     line = order(1, **{"[bold]": "1"}) | {"table": "[red]"}
     buffer = io.StringIO()

@@ -26,6 +26,7 @@ from changefold.mysql.ddl import (
     Partition,
     PartitionAction,
     Partitioning,
+    RecoverDatabase,
     RecoverTable,
     RenameColumn,
     RenameKey,
@@ -183,6 +184,8 @@ STATEMENTS: list[tuple[str, list[Action]]] = [
     ("CREATE UNIQUE INDEX i ON t (a, `b`)", [AddKey(T, DdlKey("unique", "i", ("a", "b")))]),
     ("DROP INDEX `PRIMARY` ON t", [DropKey(T, "PRIMARY")]),
     ("FLASHBACK TABLE t TO u", [RecoverTable(T, TableName("db", "u"))]),
+    ("FLASHBACK DATABASE d", [RecoverDatabase("d", "d")]),
+    ("FLASHBACK SCHEMA `d` TO `e`", [RecoverDatabase("d", "e")]),
     ("DROP VIEW `ddlx`.`v`", [NoEffect("drop view")]),
     (
         "CREATE OR REPLACE DEFINER = `table`@`%` SQL SECURITY DEFINER VIEW v AS SELECT 1",

@@ -29,6 +29,7 @@ STATEMENTS = [
     ("ALTER TABLE a RENAME TO b", "rename table"),
     ("RECOVER TABLE t", "recover table"),
     ("FLASHBACK TABLE t TO u", "recover table"),
+    ("FLASHBACK DATABASE d", None),
     ("ALTER TABLE t COMMENT = 'x'", "modify table comment"),
     ("ALTER TABLE t DEFAULT CHARSET = utf8mb4", "modify table charset and collate"),
     ("ALTER TABLE t CONVERT TO CHARACTER SET utf8mb4", "modify table charset and collate"),

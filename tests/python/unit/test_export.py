@@ -6,7 +6,13 @@ from typing import Any
 import pytest
 
 from changefold_tools.generate.table_history import TableName, TableShape, parse_type
-from changefold_tools.verify.export import Handovers, _image, _Layout, _moment
+from changefold_tools.verify.export import (
+    Handovers,
+    _image,
+    _Layout,
+    _marks,
+    _moment,
+)
 
 AT = f"{7:020}"
 
@@ -124,12 +130,37 @@ def test_values_of_a_debezium_table_have_the_texts_that_came() -> None:
         ("Local", "2025-03-01 10:00:00", None),
         ("UTC", "2025-02-30 10:00:00", "2025-02-30 10:00:00"),
         ("Asia/Shanghai", "0000-00-00 00:00:00", "0000-00-00 00:00:00"),
+        (None, "2026-10-25 02:30:00", None),
+        (None, "0000-00-00 00:00:00", "0000-00-00 00:00:00"),
     ],
 )
-def test_a_wall_clock_of_a_zone_that_is_not_known_is_not_shown_as_utc(
-    zone: str, clock: str, shown: str | None
+def test_a_wall_clock_that_tells_no_instant_is_marked(
+    zone: str | None, clock: str, shown: str | None
 ) -> None:
-    text = json.dumps({"location": zone, "value": clock})
-    row = {"at": None, "_cdc_conversion_failures": {"at": text}}
+    text = json.dumps({"location": zone, "value": clock}) if zone else clock
+    row: Any = {
+        "at": None,
+        "_cdc_conversion_failures": {"at": text},
+        "_cdc_unknown_columns": None,
+    }
     layout = _Layout("", [("at", "at", parse_type("timestamp"))])
-    assert _image(row, layout) == {"at": shown or text}  # type: ignore[arg-type]  # it asks for fields only
+    assert _image(row, layout) == {"at": shown}
+    assert _marks(row, layout) == ({} if shown else {"unknown": ["at"]})
+
+
+def test_columns_without_a_value_are_marked_by_their_names_at_the_source() -> None:
+    row: Any = {
+        "doc": None,
+        "size": None,
+        "_cdc_conversion_failures": {"doc": "JSON_REPLACE(`doc`, '$.a', 5)"},
+        "_cdc_unknown_columns": ["size"],
+    }
+    layout = _Layout(
+        "",
+        [
+            ("Doc", "doc", parse_type("json")),
+            ("Size", "size", parse_type("int")),
+        ],
+    )
+    assert _image(row, layout) == {"Doc": None, "Size": None}
+    assert _marks(row, layout) == {"unknown": ["Doc", "Size"]}

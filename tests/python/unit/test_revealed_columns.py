@@ -11,7 +11,12 @@ from changefold.schemas.fold import fold_schemas
 from changefold.schemas.model import TableVersion
 from changefold.schemas.observed import SeenSchema
 from changefold.schemas.ordering import just_before
-from changefold.schemas.type_matching import agree, changes_meaning, type_of_row
+from changefold.schemas.type_matching import (
+    agree,
+    changes_meaning,
+    default_of_row,
+    type_of_row,
+)
 
 
 def begins(versions: list[TableVersion]) -> list[str | None]:
@@ -383,7 +388,7 @@ def test_rows_that_tell_nothing_reveal_nothing() -> None:
 
 def test_what_a_row_says_of_null_is_no_other_type() -> None:
     for text in ("connect.int32", "connect.int32 NOT NULL", "connect.int32 DEFAULT 7"):
-        assert type_of_row(text)[0] == "connect.int32"
+        assert type_of_row(text) == "connect.int32"
 
 
 # --- Types that change the meaning of texts -----------------------------------------
@@ -437,12 +442,183 @@ def test_a_row_that_is_told_by_such_a_column_stays(key: tuple[str, ...] | None) 
         ("connect.Timestamp", "connect.IsoTimestamp", False),
         ("varbinary(4)", "varchar(4)", False),
         ("connect.bytes", "connect.Decimal(9,2)", True),
+        # A wider number, a finer time, another kind of text.
+        ("connect.int16", "connect.int64", False),
+        ("connect.int64", "connect.int32", False),
+        ("connect.int32", "connect.Decimal(12,2)", False),
+        ("connect.int32", "connect.double", False),
+        ("connect.Decimal(9,2)", "connect.Decimal(12,4)", False),
+        ("connect.Decimal(9,2)", "connect.double", False),
+        ("connect.Timestamp", "connect.NanoTimestamp", False),
+        ("connect.string", "connect.Enum", False),
+        ("connect.array<connect.int32>", "connect.array<connect.int64>", False),
+        ("connect.int32", "connect.int32 NOT NULL DEFAULT 7", False),
+        # The source made other values, or nobody knows whether it did.
+        ("connect.Decimal(9,2)", "connect.Decimal(9,1)", True),
+        ("connect.Decimal(9,2)", "connect.int64", True),
+        ("connect.float", "connect.double", True),
+        ("connect.MicroTimestamp", "connect.Timestamp", True),
+        ("connect.ZonedTimestamp", "connect.MicroTimestamp", True),
+        ("connect.int32", "connect.string", True),
+        ("connect.double", "connect.string", True),
+        ("connect.string", "connect.int32", True),
+        ("connect.array<connect.int32>", "connect.array<connect.string>", True),
     ],
 )
 def test_types_whose_texts_say_nothing_of_each_other(
     before: str, after: str, is_another: bool
 ) -> None:
     assert changes_meaning(before, after) == is_another
+
+
+UNKNOWN = "unknown"
+
+
+@pytest.mark.parametrize(
+    ("connector", "said", "default"),
+    [
+        ("mysql", "DEFAULT 3", "3"),
+        ("mysql", "NOT NULL DEFAULT 0", "0"),
+        ("mysql", "NOT NULL", UNKNOWN),
+        ("mysql", "", None),
+        ("sqlserver", "NOT NULL DEFAULT 3", "3"),
+        ("sqlserver", "DEFAULT 3", UNKNOWN),
+        ("sqlserver", "NOT NULL", UNKNOWN),
+        ("sqlserver", "", None),
+        ("postgresql", "DEFAULT 3", "3"),
+        ("postgresql", "DEFAULT 0", UNKNOWN),
+        ("postgresql", "NOT NULL DEFAULT 0", UNKNOWN),
+        ("oracle", "DEFAULT 3", "3"),
+        (None, "NOT NULL", UNKNOWN),
+    ],
+)
+def test_what_a_default_is_to_older_rows_is_the_rule_of_the_source(
+    connector: str | None, said: str, default: str | None
+) -> None:
+    text = f"connect.int32 {said}".strip()
+    expected = (None, "unknown") if default == UNKNOWN else (default, None)
+    assert default_of_row(text, connector) == expected
+
+
+@pytest.mark.parametrize(
+    "said", ["boolean DEFAULT false", "string DEFAULT new", "int32 DEFAULT 1"]
+)
+def test_a_default_of_postgresql_that_no_function_has_is_known(said: str) -> None:
+    text = f"connect.{said}"
+    default = said.rsplit(" ", maxsplit=1)[-1]
+    assert default_of_row(text, "postgresql") == (default, None)
+
+
+@pytest.mark.parametrize(
+    ("declared", "default"),
+    [
+        ("connect.untyped", UNKNOWN),
+        ("connect.int32", UNKNOWN),
+        ("int(11)", UNKNOWN),
+        ("connect.int32 DEFAULT 3", "3"),
+    ],
+)
+def test_a_message_without_a_schema_tells_no_default(
+    declared: str, default: str
+) -> None:
+    expected = (None, "unknown") if default == UNKNOWN else (default, None)
+    assert default_of_row(declared, "mysql", is_told=False) == expected
+
+
+def test_a_type_that_no_connector_names_tells_no_default() -> None:
+    assert default_of_row("int(11)", None) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("told", "connector", "unknown"),
+    [
+        ("untyped", "mysql", ("a",)),
+        ("declared", "mysql", ("a",)),
+        ("declared", None, ()),
+    ],
+)
+def test_columns_that_rows_without_a_schema_bring_are_unknown_before(
+    told: str, connector: str | None, unknown: tuple[str, ...]
+) -> None:
+    rows = keyed(
+        seen(2, id="connect.untyped"),
+        seen(7, id="connect.untyped", a="connect.untyped"),
+    )
+    rows = [
+        msgspec.structs.replace(
+            row, connector=connector, **{told: tuple(row.column_types)}
+        )
+        for row in rows
+    ]
+    *_, last = fold_schemas([], rows)
+    assert last.unknown_columns == unknown
+
+
+@pytest.mark.parametrize("said", ["NOT NULL", "NOT NULL DEFAULT 0"])
+def test_what_rows_have_in_their_key_is_in_each_message(said: str) -> None:
+    rows = [
+        seen(2, id="connect.int32"),
+        msgspec.structs.replace(
+            seen(7, id="connect.int32", part=f"connect.int32 {said}"),
+            primary_key=("id", "part"),
+            connector="postgresql",
+        ),
+    ]
+    *_, last = fold_schemas([], rows)
+    assert last.unknown_columns == ()
+
+
+def keyed(*rows: SeenSchema) -> list[SeenSchema]:
+    return [msgspec.structs.replace(row, primary_key=("id",)) for row in rows]
+
+
+def test_a_column_that_comes_where_another_goes_may_be_that_one() -> None:
+    *_, last = fold_schemas(
+        [],
+        keyed(
+            seen(2, id="connect.int32", a="connect.int16"),
+            seen(
+                7,
+                id="connect.int32",
+                b="connect.int16",
+                c="connect.int32 DEFAULT 3",
+                d="connect.string DEFAULT new",
+            ),
+        ),
+    )
+    assert last.unknown_columns == ("b", "c")
+    assert [
+        (change.kind, change.to_name, change.value, change.value_accuracy)
+        for change in last.image_changes
+    ] == [
+        ("added", "b", None, "unknown"),
+        ("added", "c", None, "unknown"),
+        ("added", "d", "new", None),
+    ]
+    defaults = [column.original_default for column in last.columns]
+    assert defaults == [None, None, None, "new"]
+
+
+def test_a_column_that_comes_alone_is_a_new_one() -> None:
+    *_, last = fold_schemas(
+        [],
+        keyed(
+            seen(2, id="connect.int32", a="connect.string"),
+            seen(7, id="connect.int32", a="connect.string", b="connect.string"),
+        ),
+    )
+    assert (last.unknown_columns, last.image_changes) == ((), ())
+
+
+def test_a_renamed_column_of_the_key_is_not_unknown() -> None:
+    rows = [
+        msgspec.structs.replace(
+            seen(place), column_types={name: "connect.int32"}, primary_key=(name,)
+        )
+        for place, name in ((2, "id"), (7, "uid"))
+    ]
+    *_, last = fold_schemas([], rows)
+    assert (last.unknown_columns, last.key_columns) == ((), ("uid",))
 
 
 @pytest.mark.parametrize("key", [("id",), None], ids=["with a key", "without one"])

@@ -632,6 +632,54 @@ def test_a_recovered_table_is_flagged_since_its_rows_come_without_events() -> No
     assert version.table_uid == f"db.t@{sequence(1)}"
 
 
+@pytest.mark.parametrize(
+    ("statement", "effects"),
+    [
+        ("DROP TABLE d2.gone, t", {"db": "unknown", "d2": "unknown"}),
+        ("DROP TABLE t, d2.gone", {"db": "close_all"}),
+        ("DROP TABLE d2.gone, d2.t", {"d2": "close_all"}),
+        ("RENAME TABLE d2.gone TO d2.old, t TO u", {"db": "unknown", "d2": "unknown"}),
+        ("RENAME TABLE t TO u, d2.gone TO d2.old", {"db": "none"}),
+    ],
+)
+def test_a_name_without_a_database_behind_one_with_it_may_be_any_table(
+    statement: str, effects: dict[str, str]
+) -> None:
+    versions = fold(
+        CREATE,
+        "CREATE TABLE d2.t (id INT PRIMARY KEY)",
+        "CREATE TABLE d2.gone (id INT)",
+        statement,
+    )
+    told = [v for v in versions if v.ddl == statement and v.table in {"t", "u"}]
+    assert {v.database: v.row_effect for v in told} == effects
+
+
+def test_the_tables_of_a_recovered_database_are_flagged() -> None:
+    versions = fold(
+        CREATE,
+        "CREATE TABLE gone (id INT)",
+        "DROP TABLE gone",
+        "DROP DATABASE db",
+        "FLASHBACK DATABASE db TO d2",
+        "CREATE TABLE d2.t (x INT)",
+    )
+    back = [v for v in versions if v.ddl and v.ddl.startswith("FLASHBACK")]
+    assert [(v.database, v.table, v.row_effect, v.is_dropped) for v in back] == [
+        ("d2", "t", "unknown", False)
+    ]
+    assert back[0].table_uid == f"db.t@{sequence(1)}"
+
+
+def test_a_recovered_database_of_which_nothing_is_known_is_told() -> None:
+    for statements in (
+        ("FLASHBACK DATABASE db",),
+        (CREATE, "DROP DATABASE db", "DROP DATABASE db", "FLASHBACK DATABASE db"),
+    ):
+        history = fold_schema_history(events(*statements))
+        assert history.not_applied[-1].row_effect == "unknown"
+
+
 def test_a_table_created_twice_ends_the_one_whose_drop_was_not_seen() -> None:
     versions = fold(CREATE, "CREATE TABLE t (x INT)")
     assert [(v.row_effect, v.is_dropped) for v in versions] == [

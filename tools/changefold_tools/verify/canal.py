@@ -138,7 +138,8 @@ class _Forms:
             column: self._cell(name, column, types.get(column, ""), cell, is_truth)
             for column, cell in line["row"].items()
         }
-        return {"database": name[0], "table": name[1], "row": row}
+        unknown = line.get("unknown", ())
+        return {"database": name[0], "table": name[1], "row": row, "unknown": unknown}
 
     def _cell(
         self, name: TableName, column: str, type_: str, cell: Any, is_truth: bool

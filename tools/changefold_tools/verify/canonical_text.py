@@ -196,7 +196,7 @@ def _offset(zone: str) -> int:
 
 def _instant(text: str) -> str:
     """Return an instant that was printed in UTC, with or without saying so."""
-    if "infinity" in text:
+    if "infinity" in text or not text[-1:].isalnum():
         return text
     bare = re.sub(r" ?(Z|\+00(:?00)?)$", "", text).replace("T", " ")
     head, offset = _without_offset(bare)

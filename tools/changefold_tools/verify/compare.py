@@ -4,6 +4,10 @@ Both sides are lines with values in MySQL's text form: *current* lines ``{"datab
 "table", "row"}`` and *history* lines ``{"database", "table", "pk", "commitTs", "op",
 "row"}``. Nothing is left out in silence: what is not compared is counted and named in the
 report.
+
+A current line of a built table names in ``unknown`` the columns that are marked as not
+known. A mark is right where the truth has a text in brackets, ``(...)``, ``[...]`` or
+``<...>``, which stands for a value that no message carries.
 """
 
 import json
@@ -21,6 +25,7 @@ from changefold.mysql.text_protocol import shortest_float32
 from changefold.mysql.types import MySqlType
 from changefold_tools.verify.results import (
     ABSENT,
+    MARKED,
     UNKNOWN,
     Cell,
     Difference,
@@ -41,6 +46,8 @@ Line = Mapping[str, Any]
 _LOGICAL_BITS: Final = 18
 """A TSO is milliseconds shifted by this, plus a counter (TiDB: tso.md)."""
 
+_NO_MESSAGE_CARRIES: Final = re.compile(r"\(.*\)|\[.*\]|<.*>", re.DOTALL)
+
 _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
@@ -54,6 +61,7 @@ class _Entry:
     op: str = ""
     moment: int | None = None
     only_virtual: bool = False
+    unknown: frozenset[str] = frozenset()
 
     @property
     def label(self) -> str:
@@ -169,7 +177,13 @@ def _row_differences(
         mine = expected.row.get(column, ABSENT)
         other = actual.row.get(column, ABSENT)
         in_both = column in expected.row and column in actual.row
-        if not in_both or not _cells_equal(mine, other, schema.types.get(column)):
+        if column in actual.unknown:
+            is_carried = not (
+                isinstance(mine, str) and _NO_MESSAGE_CARRIES.fullmatch(mine)
+            )
+            if is_carried and mine is not None:
+                differ("cell", column, mine, MARKED)
+        elif not in_both or not _cells_equal(mine, other, schema.types.get(column)):
             differ("cell", column, mine, other)
     return differences
 
@@ -210,7 +224,8 @@ def _final_entries(lines: Iterable[Line], schemas: Schemas) -> Iterator[_Entry]:
             if None in pk.values():
                 # A null in a unique index tells no rows apart.
                 pk = row
-            entry = _Entry(table, _key_text(pk, schema), row)
+            unknown = frozenset(line.get("unknown", ()))
+            entry = _Entry(table, _key_text(pk, schema), row, unknown=unknown)
         yield entry
 
 
@@ -269,7 +284,7 @@ def compare_final(
 
     Args:
         expected: Lines of the truth. ``row`` null (visible truth): no such row.
-        actual: Lines of the built tables.
+        actual: Lines of the built tables, ``unknown`` where columns are marked.
         schemas: Keys and types, see `load_schemas`. Lines may bring their own
             ``pk``; without any key the whole row is the key.
         known_differences: Differences that count as excused; others never do.
@@ -387,6 +402,7 @@ class _Comparison:
         actual: _Entry,
         schema: TableSchema,
     ) -> None:
+        result.marked.update(actual.unknown)
         differences = _row_differences(expected, actual, schema)
         unlisted: list[Difference] = []
         for one in differences:

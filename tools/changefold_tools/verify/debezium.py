@@ -199,7 +199,8 @@ def compare_final(
             signals[name] += 1
             continue
         row = _without_dropped(line["row"], name, columns.get(name), forms)
-        found.append(_line(name, forms.of_ours(name[1], row), messages))
+        ours = _line(name, forms.of_ours(name[1], row), messages)
+        found.append({**ours, "unknown": line.get("unknown", ())})
     results = compare_rows(expected, found, {}, known_differences=known)
     for result in results:
         result.not_compared += forms.not_compared.get(

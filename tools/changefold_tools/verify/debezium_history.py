@@ -9,8 +9,9 @@
 So the versions to expect are made of the source's own rows; the messages tell which rows
 a snapshot delivered and where it lies among the changes. What the stream can not show is
 counted as not carried or not compared, and so are versions that only the built tables
-have: rows show a column that was added with its default, and no trigger of the source saw
-that. Its value is compared with that of the row's next change, or of the row at the end.
+have: rows show a column that was added with its default, or that a column is not known any
+more, and no trigger of the source saw that. A value is compared with that of the row's
+next change, or of the row at the end.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ class Version:
         position: Where the change lies, if that is compared.
         not_sent: Columns whose value no message had.
         is_read: A snapshot read the row.
+        unknown: Columns that the built row marks as not known.
     """
 
     op: str
@@ -62,6 +64,7 @@ class Version:
     position: str | None = None
     not_sent: frozenset[str] = frozenset()
     is_read: bool = False
+    unknown: frozenset[str] = frozenset()
 
     def says(self, other: Version) -> bool:
         """Whether two versions are the same change to the same row."""
@@ -659,7 +662,8 @@ class _Judge:
                 if place is None
                 else self._positions[name[1], place]
             )
-        return Version(line["op"], row, position)
+        unknown = frozenset(line.get("unknown", ()))
+        return Version(line["op"], row, position, unknown=unknown)
 
     def _has_positions(self, name: TableName) -> bool:
         keys = self._tables.get(name[1], _Table({}, {})).keys
@@ -752,13 +756,17 @@ def _without_added(
 
 
 def _is_added(shown: Row, version: Version, following: Row | None) -> bool:
-    """Whether a version only has a column more, with the value that comes next."""
+    """Whether a version only has a column more, with the value that comes next.
+
+    Or it has columns less: such that are marked as not known.
+    """
     if version.op != "U" or following is None:
         return False
     added = version.row.keys() - shown.keys()
+    kept = shown.items() - {(name, shown.get(name)) for name in version.unknown}
     return (
-        bool(added)
-        and all(version.row.get(name) == text for name, text in shown.items())
+        bool(added or version.unknown)
+        and all(version.row.get(name) == text for name, text in kept)
         and all(version.row[name] == following.get(name) for name in added)
     )
 

@@ -6,7 +6,6 @@ They have MySQL's text form; of a table that Debezium wrote, that of `connect.va
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -87,6 +86,46 @@ def _image(row: Row, layout: _Layout) -> dict[str, Any]:
     return image
 
 
+def _marks(row: Row, layout: _Layout) -> dict[str, list[str]]:
+    """Return ``unknown``, the columns that the row marks as not known, if there are any.
+
+    They have their names at the source. A value whose kept text does not tell which it is
+    is marked too.
+    """
+    marked = row["_cdc_unknown_columns"] or []
+    failures = row["_cdc_conversion_failures"] or {}
+    names = [
+        name
+        for name, column, source_type in layout.columns
+        if column in marked or _is_open(failures.get(column), source_type)
+    ]
+    return {"unknown": names} if names else {}
+
+
+def _is_open(text: str | None, source_type: SourceType) -> bool:
+    """Whether the text of a value that did not fit does not tell the value.
+
+    So it is of a change to a JSON document, and of an instant by a wall clock that comes
+    twice, or of a zone that is not known.
+    """
+    if text is None or isinstance(source_type, ConnectType):
+        return False
+    if source_type.base == "json":
+        return True
+    if source_type.base != "timestamp":
+        return False
+    clock = text
+    if text.startswith("{"):
+        clock, zone = from_wire(text, source_type, SIMPLE)
+        if zone == "UTC":
+            return False
+    try:
+        datetime.fromisoformat(clock)
+    except ValueError:
+        return False
+    return True
+
+
 def _mysql_value(
     value: Any,  # of a typed column
     failed: str | None,
@@ -94,7 +133,8 @@ def _mysql_value(
 ) -> Any:
     """A value as MySQL's text protocol shows it."""
     if value is None:
-        return _as_wall_clock(failed, mysql_type)
+        is_open = _is_open(failed, mysql_type)
+        return None if is_open else _as_wall_clock(failed, mysql_type)
     if isinstance(value, bytearray):
         value = bytes(value)
     if mysql_type.base == "timestamp" and isinstance(value, datetime):
@@ -103,18 +143,11 @@ def _mysql_value(
 
 
 def _as_wall_clock(text: str | None, mysql_type: MySqlType) -> str | None:
-    """A value that did not fit, of an instant without its zone.
-
-    A zero date is one in any zone; else a wall clock of another zone is no time in UTC.
-    """
+    """A value that did not fit, of an instant without its zone: no day is one in any."""
     if text is None or mysql_type.base != "timestamp" or not text.startswith("{"):
         return text
-    clock, zone = from_wire(text, mysql_type, SIMPLE)
-    return clock if zone == "UTC" or _ZERO_DATE.match(clock) else text
+    return from_wire(text, mysql_type, SIMPLE)[0]
 
-
-_ZERO_DATE: Final = re.compile(r"\d{4}-(00-\d\d|\d\d-00)")
-"""Begins a date of MySQL with a month or a day of zero, which is no day."""
 
 _TEXTS: Final = {
     "date": "cast({0} as string)",
@@ -165,6 +198,7 @@ def export_table(
     """Yield the lines of one table: ("current" or "history", line).
 
     A row of a table that is renamed ends under the old name and begins under the new.
+    A line names in ``unknown`` the columns that the row marks as not known.
 
     Args:
         spark: The session.
@@ -200,11 +234,12 @@ def export_table(
             # A topic that begins in the middle shows a row first when it is updated.
             is_first = since == row["_cdc_valid_from_sequence"]
             is_update = continues or (is_first and row["_cdc_op"] == "u")
-            yield "history", {**line, "op": "U" if is_update else "I", "row": image}
+            line |= {"op": "U" if is_update else "I", "row": image}
+            yield "history", line | _marks(row, layout)
             if until is None:
                 # Rows may tell a column that earlier rows, unchanged, have too.
-                present = _image(row, layouts[-1])
-                yield "current", {**piece.named, "row": present}
+                present = {**piece.named, "row": _image(row, layouts[-1])}
+                yield "current", present | _marks(row, layouts[-1])
             previous = piece
     if previous is not None:
         yield from _end(previous)

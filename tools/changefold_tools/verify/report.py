@@ -60,6 +60,8 @@ def _remarks(result: TableResult) -> Iterator[str]:
         yield f"{name}: {count} cells of the virtual column {column} were left out."
     for what, count in sorted(result.not_compared.items()):
         yield f"{name}: {count} {what} were not compared."
+    for column, count in sorted(result.marked.items()):
+        yield f"{name}: {count} values of {column} are marked as not known."
     for reason, count in sorted(result.reasons.items()):
         yield f"{name}: {count} listed differences are excused: {reason}."
     if result.stale:

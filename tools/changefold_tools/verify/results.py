@@ -18,6 +18,9 @@ DifferenceKind = Literal["missing", "extra", "cell", "op", "row"]
 ABSENT: Final = "(no such column)"
 """Stands in a difference for a cell whose column one side does not have."""
 
+MARKED: Final = "(marked as not known)"
+"""Stands in a difference for a value that the tables say they don't know."""
+
 ANY: Final = "(any value)"
 """Stands in a known difference for a value whose form is not known here."""
 
@@ -74,12 +77,13 @@ class KnownDifference:
         """Whether ``difference``, in the listed row and column, is the listed one."""
         if self.column is None or difference.kind == "extra":
             return self.column is None and difference.kind == "extra"
-        if self.message is None and difference.actual not in (None, ABSENT):
+        is_null = difference.actual in (None, ABSENT, MARKED)
+        if self.message is None and not is_null:
             return False
         return is_listed(self.oracle, difference.expected) and (
             self.actual == ANY
             or is_listed(self.actual, difference.actual)
-            or (self.actual is None and difference.actual == ABSENT)
+            or (self.actual is None and is_null)
         )
 
 
@@ -155,6 +159,7 @@ class TableResult:
         left_out: Virtual columns and how many of their cells were not compared.
         not_compared: Other things that were not compared: what, such as cells of a
             column, with the reason in brackets, and how many.
+        marked: Columns and in how many current rows they are marked as not known.
         reasons: Reasons of the excused cells and rows.
         differences: The first few differences.
     """
@@ -173,6 +178,7 @@ class TableResult:
     stale: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
     not_compared: Counter[str] = field(default_factory=Counter)
+    marked: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
     differences: list[Difference] = field(default_factory=list)
 
@@ -206,7 +212,7 @@ def is_equal(results: Iterable[TableResult]) -> bool:
 
 def shown(value: object) -> str:
     """Return a value as differences show it."""
-    if isinstance(value, str) and value != ABSENT:
+    if isinstance(value, str) and value not in {ABSENT, MARKED}:
         return repr(value)
     if isinstance(value, Mapping) and "$hex" in value:
         return f"0x{value['$hex']}"

@@ -208,6 +208,13 @@ class RenameTable(_Action, frozen=True):
     target: TableName
 
 
+class RecoverDatabase(_Action, frozen=True):
+    """FLASHBACK DATABASE of TiDB: its tables come back, with rows."""
+
+    database: str
+    target: str
+
+
 class RecoverTable(_Action, frozen=True):
     """RECOVER or FLASHBACK TABLE of TiDB: a dropped table comes back with rows."""
 
@@ -368,6 +375,7 @@ Action = (
     | DropTable
     | TruncateTable
     | RenameTable
+    | RecoverDatabase
     | RecoverTable
     | AddColumn
     | DropColumn

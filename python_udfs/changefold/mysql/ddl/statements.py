@@ -13,6 +13,7 @@ from changefold.mysql.ddl.actions import (
     DropKey,
     DropTable,
     NoEffect,
+    RecoverDatabase,
     RecoverTable,
     RenameTable,
     TableName,
@@ -210,6 +211,10 @@ def _truncate(reader: Reader) -> list[Action]:
 
 
 def _recover(reader: Reader) -> list[Action]:
+    if reader.accept_any("DATABASE", "SCHEMA") is not None:
+        database = reader.name()
+        new_name = reader.name() if reader.accept("TO") else database
+        return [RecoverDatabase(database, new_name)]
     reader.require("TABLE")
     if reader.is_words("BY", "JOB"):
         raise reader.fail("the name of a table")
