@@ -1,9 +1,10 @@
 {#
     What an event of Debezium is here.
 
-    TRUNCATE is a DDL: it ends every row of its table. The statements of a schema change
-    topic are recorded only: what they did to columns shows in the next row, and that of
-    MySQL tells of TRUNCATE twice. TiCDC sends its DDLs once, and in its own way.
+    TRUNCATE is a DDL: it ends every row of its table. So are the statements of MySQL's and
+    MariaDB's schema change topic, which have a place in the binlog. Those of a snapshot tell
+    of the tables that it reads, and those of other connectors have no text: they are
+    recorded only.
 
     Arguments:
         message: name of what `parse_debezium` returned.
@@ -14,7 +15,14 @@
 {% macro debezium_event_kind(message) -%}
     case
         when {{ message }}.event_kind = 'truncate' then 'ddl'
-        when {{ message }}.event_kind = 'ddl' and {{ message }}.connector <> 'TiCDC'
+        when
+            {{ message }}.event_kind = 'ddl'
+            and {{ message }}.connector <> 'TiCDC'
+            and (
+                {{ message }}.is_snapshot
+                or {{ message }}.ddl_sql is null
+                or coalesce({{ message }}.ordered_by, '') <> 'binlog'
+            )
             then 'schema_change'
         else {{ message }}.event_kind
     end

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -70,11 +71,18 @@ from changefold.schemas.row_news import (
     reveal_columns,
     row_order,
 )
+from changefold.schemas.rows_tell_columns import (
+    told_columns,
+    with_told_default,
+    without_what_rows_tell,
+)
 from changefold.schemas.table_state import (
     NotAppliedError,
     TableChange,
     TableKey,
     TableState,
+    find_column,
+    is_named,
 )
 from changefold.schemas.versions import Versions
 
@@ -103,6 +111,7 @@ class EventFold:
         self._ignored = IgnoredDdls()
         self._live: dict[tuple[str, str], TableState] = {}
         self._dropped: dict[tuple[str, str], TableState] = {}
+        self._told_columns: dict[tuple[str, str, str], SchemaColumn] = {}
         self._dropped_databases: dict[str, list[TableState]] = {}
         # When a name became free, which tells a later unknown table from the old one.
         self._freed: dict[tuple[str, str], str] = {}
@@ -117,6 +126,9 @@ class EventFold:
         self._event = event
         self._changes = {}
         statement = event.statement or parse_ddl(event.sql, event.database)
+        if event.rows_tell_columns:
+            self._told_columns.update(told_columns(statement, event))
+            statement = without_what_rows_tell(statement)
         if event.is_ignored:
             self._ignored.learn(event.database, event.table, statement)
         elif not statement.understood:
@@ -230,7 +242,10 @@ class EventFold:
     def _refined(
         self, row: SeenSchema | SeenVersion, column: SchemaColumn
     ) -> SchemaColumn:
-        """Return a column that a row names with what an ignored DDL told of it."""
+        """Return a column that a row names with what a DDL has told of it."""
+        added = self._told_columns.get((row.database, row.table, column.name.lower()))
+        if added is not None:
+            return with_told_default(column, added)
         told = self._ignored.definition(
             row.database, row.table, column.name, column.type
         )
@@ -525,7 +540,8 @@ class EventFold:
         # Until its first row comes, a DDL may have named some of its columns only. After
         # a TRUNCATE the rows tell no less than before.
         is_as_before = change.columns_before == tuple(table.columns)
-        if not (is_as_before and change.effects == {"close_all"}):
+        rows_go_on = is_as_before and change.effects == {"close_all"}
+        if not (rows_go_on or self._event.rows_tell_columns):
             table.follows_rows = table.follows_rows and not table.is_complete
         is_first = table.versions == 0
         key_changed = not is_first and not is_same_key(
@@ -719,12 +735,39 @@ class EventFold:
                 change.effects.add("close_all")
             case PartitionAction():
                 self._partition(change, action)
+            case AddColumn() if self._event.rows_tell_columns:
+                self._add_as_rows_tell(change, action)
             case AddColumn():
                 add_column(change, action, self._event)
             case AddKey() | DropKey() | RenameKey():
                 alter_keys(table, action)
             case _:
                 alter_columns(change, action)
+
+    def _add_as_rows_tell(self, change: TableChange, action: AddColumn) -> None:
+        """Add a column as the rows behind the statement name it, if there are any."""
+        table, name, since = change.table, action.column.name, self._event.sequence
+        behind = [
+            (max(row.sequence, since), row, column)
+            for row in self._seen
+            if (row.database, row.table) == table.name and row.last_sequence > since
+            for column in columns_of(row)
+            if is_named(column, name)
+        ]
+        if not behind or find_column(table.columns, name) is not None:
+            return
+        _, row, column = min(behind, key=itemgetter(0))
+        added = table.add(self._refined(row, column))
+        change.add_image(
+            ImageChange(
+                added.column_id,
+                "added",
+                to_name=added.name,
+                to_type=added.type,
+                value=added.original_default,
+                value_accuracy=added.original_default_accuracy or "exact",
+            )
+        )
 
     def _partition(self, change: TableChange, action: PartitionAction) -> None:
         table = change.table

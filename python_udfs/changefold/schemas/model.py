@@ -50,6 +50,7 @@ class DdlEvent(msgspec.Struct, frozen=True):
         ignores_case: Whether the source takes names of tables that differ in case for
             one: TiDB does, MySQL by ``lower_case_table_names``.
         committed_ms: Epoch milliseconds of the statement, if the message tells.
+        rows_tell_columns: The rows behind it name all columns of their table with types.
     """
 
     sequence: str
@@ -64,6 +65,7 @@ class DdlEvent(msgspec.Struct, frozen=True):
     time_zone: str = "UTC"
     ignores_case: bool = True
     committed_ms: int | None = None
+    rows_tell_columns: bool = False
 
 
 class SchemaColumn(msgspec.Struct, frozen=True):

@@ -3,11 +3,12 @@
 import msgspec
 
 from changefold.mysql.ddl import DdlStatement
-from changefold.mysql.wire_forms import CANAL, WireForm
+from changefold.mysql.wire_forms import CANAL, CONNECT, WireForm
 from changefold.schemas.defaults import default_as_sent
 from changefold.schemas.fold import fold_schemas
 from changefold.schemas.model import DdlEvent, TableVersion
 from changefold.schemas.observed import DescribedSchema, SeenSchema, SeenVersion
+from changefold.schemas.ordering import commit_ts_of
 
 __all__ = ["fold_table_schemas"]
 
@@ -33,6 +34,9 @@ class _Ddl(msgspec.Struct, frozen=True):
     def event(self) -> DdlEvent:
         after, before = self.table_schema, self.previous_table_schema
         described_before = None if before is None else _schema(before)
+        rows_tell_columns = (
+            self.wire_form == CONNECT and commit_ts_of(self.sequence) is None
+        )
         return DdlEvent(
             sequence=self.sequence,
             database=self.database,
@@ -48,6 +52,7 @@ class _Ddl(msgspec.Struct, frozen=True):
             time_zone=self.time_zone,
             ignores_case=self.ignores_case,
             committed_ms=self.committed_ms,
+            rows_tell_columns=rows_tell_columns,
         )
 
 
