@@ -73,7 +73,8 @@ class Changefold:
         spark = spark_session()
         spark.sql(
             "select * except (valid_from, valid_to, is_current, _cdc_valid_from_sequence,"
-            " _cdc_valid_to_sequence, _cdc_op, _cdc_commit_ts, _cdc_batch_id,"
+            " _cdc_valid_to_sequence, _cdc_op, _cdc_ended_by, _cdc_commit_ts,"
+            " _cdc_batch_id,"
             " _cdc_conversion_failures, _cdc_unknown_columns,"
             " _cdc_row_hash, _cdc_version_id),"
             " cast(_cdc_valid_from_sequence as bigint) as from_ts,"

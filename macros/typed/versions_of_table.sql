@@ -14,8 +14,8 @@
         A `select`: image (struct of strings, under the names of `columns`), written_sequence
         (when the row was written; it has the columns of that time), held_at (to compare
         with the sequence of a DDL: greater, if the version is one under the schema after
-        it), from_sequence, to_sequence, is_open, op, commit_ts, batch_id, row_key, row_copy,
-        row_hash, version_id, untold_columns (an array).
+        it), from_sequence, to_sequence, is_open, ended_by, op, commit_ts, batch_id, row_key,
+        row_copy, row_hash, version_id, untold_columns (an array).
 #}
 {% macro versions_of_table(columns, renames={}, ddls=[]) -%}
     {%- set source_names = config.get('source_names') or {} -%}
@@ -54,6 +54,7 @@
             from_sequence,
             to_sequence,
             is_open,
+            ended_by,
             {%- if renames %}
             struct(
                 {%- for column in columns %}
@@ -78,6 +79,7 @@
         from_sequence,
         to_sequence,
         is_open,
+        ended_by,
         untold_columns
     from named
     {%- else %},
@@ -112,6 +114,7 @@
         element_at(begins, -1) as from_sequence,
         to_sequence,
         true as is_open,
+        ended_by,
         untold_columns
     from begins
     where is_open
@@ -123,6 +126,7 @@
         begins[place] as from_sequence,
         coalesce(try_element_at(begins, place + 2), to_sequence) as to_sequence,
         false as is_open,
+        if(try_element_at(begins, place + 2) is null, ended_by, 'ddl') as ended_by,
         untold_columns
     from begins
         lateral view explode(sequence(0, cardinality(begins) - 1)) as place
@@ -259,6 +263,11 @@
         rtrim('~', from_sequence) as _cdc_valid_from_sequence,
         rtrim('~', to_sequence) as _cdc_valid_to_sequence,
         if(from_sequence = written_sequence, op, 'u') as _cdc_op,
+        case ended_by
+            when 'u' then 'update'
+            when 'd' then 'delete'
+            else ended_by
+        end as _cdc_ended_by,
         commit_ts as _cdc_commit_ts,
         batch_id as _cdc_batch_id,
         {{ changefold.conversion_failures('image', 'record', columns, rounded) }}

@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 Rows = list[dict[str, Any]]
 
 HISTORY: Final = """
-    select id, code, is_current, cast(_cdc_valid_from_sequence as int) as since
+    select
+        id,
+        code,
+        is_current,
+        cast(_cdc_valid_from_sequence as int) as since,
+        _cdc_ended_by as ended_by
     from verify.scd2_db__t
     order by id, since
 """
@@ -129,8 +134,16 @@ def outcome() -> Iterator[Outcome]:
         yield Outcome(rows, again, snapshots, with_column, said)
 
 
-def version(row: int, code: int, since: int, *, ended: bool = False) -> dict[str, Any]:
-    return {"id": row, "code": code, "is_current": not ended, "since": since}
+def version(
+    row: int, code: int, since: int, ended_by: str | None = None
+) -> dict[str, Any]:
+    return {
+        "id": row,
+        "code": code,
+        "is_current": ended_by is None,
+        "since": since,
+        "ended_by": ended_by,
+    }
 
 
 def test_a_table_follows_the_versions_that_a_build_wrote_and_ended(
@@ -142,10 +155,10 @@ def test_a_table_follows_the_versions_that_a_build_wrote_and_ended(
         version(3, 9, 150),
     ]
     assert outcome.rows["second"] == [
-        version(1, 7, 150, ended=True),
+        version(1, 7, 150, "update"),
         version(1, 6, 260),
-        version(2, 8, 150, ended=True),
-        version(3, 9, 150, ended=True),
+        version(2, 8, 150, "snapshot"),
+        version(3, 9, 150, "snapshot"),
     ]
 
 
@@ -153,12 +166,12 @@ def test_a_table_follows_late_changes_and_ends_that_are_taken_away(
     outcome: Outcome,
 ) -> None:
     assert outcome.rows["late"] == [
-        version(1, 7, 150, ended=True),
-        version(1, 5, 170, ended=True),
-        version(1, 7, 250, ended=True),
+        version(1, 7, 150, "update"),
+        version(1, 5, 170, "update"),
+        version(1, 7, 250, "update"),
         version(1, 6, 260),
         version(2, 8, 150),
-        version(3, 9, 150, ended=True),
+        version(3, 9, 150, "snapshot"),
     ]
 
 
@@ -172,11 +185,15 @@ def test_a_table_without_news_is_not_written(outcome: Outcome) -> None:
 
 def test_a_table_behind_a_ddl_has_its_new_columns(outcome: Outcome) -> None:
     rows = [
-        (row["id"], row["code"], row["more"], row["since"])
+        (row["id"], row["code"], row["more"], row["since"], row["ended_by"])
         for row in outcome.with_column
         if row["since"] >= 260
     ]
-    assert rows == [(1, 6, None, 260), (1, 6, 4, 310), (2, 8, 4, 310)]
+    assert rows == [
+        (1, 6, None, 260, "ddl"),
+        (1, 6, 4, 310, "delete"),
+        (2, 8, 4, 310, None),
+    ]
 
 
 def test_a_model_that_reads_another_one_is_refused(outcome: Outcome) -> None:

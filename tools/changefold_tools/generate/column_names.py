@@ -22,6 +22,7 @@ VERSION_COLUMNS: Final = {
     "_cdc_valid_from_sequence": "string",
     "_cdc_valid_to_sequence": "string",
     "_cdc_op": "string",
+    "_cdc_ended_by": "string",
     "_cdc_commit_ts": "bigint",
     "_cdc_batch_id": "bigint",
     "_cdc_conversion_failures": "map<string,string>",
