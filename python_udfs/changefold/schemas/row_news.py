@@ -147,7 +147,7 @@ def fill_as_seen(
     table.is_complete = True
     table.has_unknown_beginning = False
     table.has_other_columns = True
-    known = table.columns
+    known = tuple(table.columns)
     added, retyped = _take_columns(table, columns)
     if schema.leaves_out_generated:
         table.changed_ids |= {column.column_id for column in table.columns}
