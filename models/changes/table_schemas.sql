@@ -20,7 +20,8 @@ ddl_events as (
         ddl_events.*,
         declared_topics.wire_form,
         declared_topics.time_zone,
-        declared_topics.names_ignore_case as ignores_case
+        declared_topics.names_ignore_case as ignores_case,
+        declared_topics.protocol <> 'canal_json' as is_of_tidb
     from {{ ref('judged_ddls') }} as ddl_events
     inner join declared_topics
         on ddl_events.kafka_topic = declared_topics.kafka_topic
@@ -56,6 +57,7 @@ topics as (
                 wire_form,
                 time_zone,
                 ignores_case,
+                is_of_tidb,
                 committed_at
             ))),
             event -> named_struct(
@@ -70,6 +72,7 @@ topics as (
                 'wire_form', event.wire_form,
                 'time_zone', event.time_zone,
                 'ignores_case', event.ignores_case,
+                'is_of_tidb', event.is_of_tidb,
                 'committed_ms', unix_millis(event.committed_at)
             )
         )) as ddl_events

@@ -36,7 +36,16 @@ _IMPLICIT_ZERO: Final = {
 }
 
 
-def _implicit_zero(mysql_type: MySqlType) -> str:
+_NUMBERS: Final = frozenset(
+    {
+        *("tinyint", "smallint", "mediumint", "int", "bigint", "bit", "set", "year"),
+        *("float", "double", "decimal"),
+    }
+)
+
+
+def _implicit_zero(mysql_type: MySqlType) -> str | None:
+    """Return what NOT NULL without DEFAULT gives; ``None`` for a type not known here."""
     base = mysql_type.base
     if base in _IMPLICIT_ZERO:
         digits = mysql_type.fraction_digits
@@ -47,7 +56,7 @@ def _implicit_zero(mysql_type: MySqlType) -> str:
         return "\0" * (mysql_type.length or 0) if base == "binary" else ""
     if base == "decimal" and mysql_type.scale:
         return "0." + "0" * mysql_type.scale
-    return "0"
+    return "0" if base in _NUMBERS else None
 
 
 def _time_of(event: DdlEvent) -> datetime | None:
@@ -87,7 +96,9 @@ def original_default_of(
     mysql_type = type_of(column.type)
     default = column.default
     if default is None or default.form == "null":
-        return (None if column.nullable else _implicit_zero(mysql_type)), "exact"
+        value = None if column.nullable else _implicit_zero(mysql_type)
+        is_known = column.nullable or value is not None
+        return value, "exact" if is_known else "unknown"
     try:
         if default.form != "expression":
             return _written_value(default, mysql_type), "exact"

@@ -650,13 +650,13 @@ class EventFold:
         self._freed[table.name] = self._event.sequence
 
     def _drop(self, action: DropTable) -> None:
+        if action.temporary:
+            raise NotAppliedError("A temporary table is not replicated")
         self._require_database(action.table)
         table = self._find(action.table)
         if table is None:
-            if action.temporary or (
-                action.if_exists
-                and self._as_named_by_event(action.table) in self._freed
-            ):
+            name = self._as_named_by_event(action.table)
+            if action.if_exists and name in self._freed:
                 raise NotAppliedError("There is no such table")
             table = self._unknown_table(action.table)
         self._change(table).effects.add("close_all")
@@ -776,7 +776,10 @@ class EventFold:
         elif action.operation in {"truncate", "drop", "exchange"}:
             try:
                 columns = partitioned_columns(
-                    table.partitioning, change.columns_before, table.renamed_ids
+                    table.partitioning,
+                    change.columns_before,
+                    table.renamed_ids,
+                    compares_bytes=self._event.is_of_tidb,
                 )
                 moved = PartitionChange(
                     operation=action.operation,  # type: ignore[arg-type] # just tested

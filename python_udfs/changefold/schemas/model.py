@@ -49,6 +49,8 @@ class DdlEvent(msgspec.Struct, frozen=True):
             of the sessions too.
         ignores_case: Whether the source takes names of tables that differ in case for
             one: TiDB does, MySQL by ``lower_case_table_names``.
+        is_of_tidb: Whether the source compares text byte by byte, where no statement names
+            a collation. MySQL's and MariaDB's defaults do not.
         committed_ms: Epoch milliseconds of the statement, if the message tells.
         rows_tell_columns: The rows behind it name all columns of their table with types.
     """
@@ -64,6 +66,7 @@ class DdlEvent(msgspec.Struct, frozen=True):
     is_ignored: bool = False
     time_zone: str = "UTC"
     ignores_case: bool = True
+    is_of_tidb: bool = True
     committed_ms: int | None = None
     rows_tell_columns: bool = False
 

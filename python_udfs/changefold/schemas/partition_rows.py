@@ -56,6 +56,8 @@ def partitioned_columns(
     partitioning: Partitioning | None,
     columns: Sequence[SchemaColumn],
     renamed_ids: Collection[int],
+    *,
+    compares_bytes: bool = True,
 ) -> PartitionedColumns:
     """Return the columns by which a table is partitioned.
 
@@ -63,6 +65,7 @@ def partitioned_columns(
         partitioning: How it is; None if that was never seen.
         columns: The table's columns at that time.
         renamed_ids: Those of them that older rows have under another name.
+        compares_bytes: Whether text without a collation is compared byte by byte.
 
     Raises:
         UnknownRowsError: If messages do not tell which rows a partition holds: HASH,
@@ -88,7 +91,9 @@ def partitioned_columns(
         mysql_type = parse_mysql_type(column.type)
         named.append(
             PartitionColumn(
-                column.name, _sorted_as(column, mysql_type), column.original_default
+                column.name,
+                _sorted_as(column, mysql_type, compares_bytes=compares_bytes),
+                column.original_default,
             )
         )
         types.append(mysql_type)
@@ -123,7 +128,9 @@ def rows_of_partition(
     )
 
 
-def _sorted_as(column: SchemaColumn, mysql_type: MySqlType) -> SortedAs:
+def _sorted_as(
+    column: SchemaColumn, mysql_type: MySqlType, *, compares_bytes: bool
+) -> SortedAs:
     if mysql_type.base in _INTEGERS:
         return "integer"
     if mysql_type.base in _TIMES:
@@ -133,6 +140,10 @@ def _sorted_as(column: SchemaColumn, mysql_type: MySqlType) -> SortedAs:
     if column.collation and not column.collation.endswith("_bin"):
         raise UnknownRowsError(
             f"its column {column.name} is compared by {column.collation}"
+        )
+    if not (column.collation or compares_bytes):
+        raise UnknownRowsError(
+            f"no message tells how its column {column.name} is compared"
         )
     return "text"
 

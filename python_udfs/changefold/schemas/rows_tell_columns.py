@@ -63,7 +63,7 @@ def _kept(action: Action) -> Iterator[Action]:
     elif isinstance(action, ModifyColumn) and action.column.name != action.name:
         yield RenameColumn(action.table, action.name, action.column.name)
     elif isinstance(action, CreateTable) and action.or_replace:
-        yield DropTable(action.table, if_exists=True)
+        yield DropTable(action.table, if_exists=True, temporary=action.temporary)
 
 
 def told_columns(

@@ -29,6 +29,7 @@ class _Ddl(msgspec.Struct, frozen=True):
     wire_form: WireForm = CANAL
     time_zone: str = "UTC"
     ignores_case: bool = True
+    is_of_tidb: bool = True
     committed_ms: int | None = None
 
     def event(self) -> DdlEvent:
@@ -51,6 +52,7 @@ class _Ddl(msgspec.Struct, frozen=True):
             is_ignored=self.is_ignored,
             time_zone=self.time_zone,
             ignores_case=self.ignores_case,
+            is_of_tidb=self.is_of_tidb,
             committed_ms=self.committed_ms,
             rows_tell_columns=rows_tell_columns,
         )

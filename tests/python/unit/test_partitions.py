@@ -108,6 +108,28 @@ def test_what_the_ddl_does_not_tell_is_unknown_with_a_reason(
     assert reason in (version.reason or "")
 
 
+@pytest.mark.parametrize(
+    ("text", "effect"),
+    [
+        ("varchar(12)", "unknown"),
+        ("varchar(12) character set utf8mb4", "unknown"),
+        ("varchar(12) collate utf8mb4_bin", "partition"),
+        ("date", "partition"),
+    ],
+)
+def test_text_of_mysql_is_compared_by_a_collation_that_must_be_told(
+    text: str, effect: str
+) -> None:
+    partitions = "list columns (v) (partition p0 values in ('2024-01-01'))"
+    events = [
+        DdlEvent("1", "d", "t", _table(f"v {text}", partitions), is_of_tidb=False),
+        DdlEvent(
+            "2", "d", "t", "alter table t truncate partition p0", is_of_tidb=False
+        ),
+    ]
+    assert fold_schemas(events)[-1].row_effect == effect
+
+
 def test_rows_of_a_column_that_had_another_name_are_unknown() -> None:
     events = [
         DdlEvent("1", "d", "t", "create table t (id int primary key, v int)"),

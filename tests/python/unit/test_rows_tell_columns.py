@@ -161,3 +161,10 @@ def test_a_table_that_is_replaced_ends() -> None:
     assert versions[1].valid_from_sequence == sequence(2)
     assert versions[1].row_effect == "close_all"
     assert names(versions[-1]) == ["id"]
+
+
+@pytest.mark.parametrize(
+    "sql", ["CREATE OR REPLACE TEMPORARY TABLE t (x INT)", "DROP TEMPORARY TABLE t"]
+)
+def test_a_temporary_table_ends_no_other(sql: str) -> None:
+    assert len(fold(row(1, FIRST, until=9), statement(2, sql))) == 1

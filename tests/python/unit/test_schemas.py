@@ -655,6 +655,39 @@ def test_a_name_without_a_database_behind_one_with_it_may_be_any_table(
     assert {v.database: v.row_effect for v in told} == effects
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CREATE TEMPORARY TABLE t (x INT)",
+        "CREATE OR REPLACE TEMPORARY TABLE t (x INT)",
+        "DROP TEMPORARY TABLE IF EXISTS t",
+        "DROP /*!40005 TEMPORARY */ TABLE IF EXISTS `t`",
+    ],
+)
+def test_a_temporary_table_is_not_the_one_whose_name_it_hides(sql: str) -> None:
+    assert len(fold(CREATE, sql)) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "default"),
+    [
+        ("DECIMAL(9,2)", "0.00"),
+        ("SET('x')", "0"),
+        ("TINYBLOB", ""),
+        ("GEOMETRY", None),
+        ("UUID", None),
+        ("INET6", None),
+    ],
+)
+def test_what_not_null_without_a_default_gives_is_known_of_known_types(
+    kind: str, default: str | None
+) -> None:
+    added = last(CREATE, f"ALTER TABLE t ADD c {kind} NOT NULL").columns[-1]
+    accuracy = "unknown" if default is None else "exact"
+    assert added.original_default == default
+    assert added.original_default_accuracy == accuracy
+
+
 def test_the_tables_of_a_recovered_database_are_flagged() -> None:
     versions = fold(
         CREATE,
