@@ -59,6 +59,7 @@ from changefold.schemas.ordering import Evidence, evidence_of, just_before
 from changefold.schemas.partition_actions import affected_partitions, partitioning_after
 from changefold.schemas.partition_rows import UnknownRowsError, partitioned_columns
 from changefold.schemas.row_news import (
+    added_column,
     columns_of,
     dropped_columns,
     fill_as_described,
@@ -129,14 +130,14 @@ class EventFold:
         if event.rows_tell_columns:
             self._told_columns.update(told_columns(statement, event))
             statement = without_what_rows_tell(statement)
+        first = getattr(next(iter(statement.actions), None), "table", None)
+        self._names_first_database = first is not None and first.is_qualified
         if event.is_ignored:
             self._ignored.learn(event.database, event.table, statement)
         elif not statement.understood:
             reason = f"Not understood: {statement.reason}"
             self._guarded(partial(self._apply_unknown, reason))
         elif _is_on_whole_tables(statement.actions):
-            first = getattr(statement.actions[0], "table", None)
-            self._names_first_database = first is not None and first.is_qualified
             for action in statement.actions:
                 self._guarded(partial(self._apply_whole, action))
         else:
@@ -758,16 +759,7 @@ class EventFold:
             return
         _, row, column = min(behind, key=itemgetter(0))
         added = table.add(self._refined(row, column))
-        change.add_image(
-            ImageChange(
-                added.column_id,
-                "added",
-                to_name=added.name,
-                to_type=added.type,
-                value=added.original_default,
-                value_accuracy=added.original_default_accuracy or "exact",
-            )
-        )
+        change.add_image(added_column(added))
 
     def _partition(self, change: TableChange, action: PartitionAction) -> None:
         table = change.table

@@ -210,16 +210,21 @@ def _of_unknown_value(table: TableState, column: SchemaColumn) -> SchemaColumn:
     return unknown
 
 
+def added_column(column: SchemaColumn) -> ImageChange:
+    """Return what a column that came means to the rows before."""
+    return ImageChange(
+        column.column_id,
+        "added",
+        to_name=column.name,
+        to_type=column.type,
+        value=column.original_default,
+        value_accuracy=column.original_default_accuracy,
+    )
+
+
 def _added_with_default(columns: Iterable[SchemaColumn]) -> tuple[ImageChange, ...]:
     return tuple(
-        ImageChange(
-            column.column_id,
-            "added",
-            to_name=column.name,
-            to_type=column.type,
-            value=column.original_default,
-            value_accuracy=column.original_default_accuracy,
-        )
+        added_column(column)
         for column in columns
         if column.original_default is not None
         or column.original_default_accuracy == "unknown"

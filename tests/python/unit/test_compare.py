@@ -13,6 +13,7 @@ from changefold.mysql.types import parse_mysql_type
 from changefold_tools.verify.compare import compare_final, compare_history
 from changefold_tools.verify.report import render
 from changefold_tools.verify.results import (
+    ABSENT,
     KnownDifference,
     TableResult,
     TableSchema,
@@ -596,6 +597,12 @@ def test_a_mark_is_wrong_where_messages_carry_the_value(text: str) -> None:
     assert counts(result) == (2, 0, 0, 1)
     (difference,) = result.differences
     assert "but is (marked as not known)" in difference.sentence()
+
+
+def test_a_mark_is_wrong_in_a_column_that_the_source_does_not_have() -> None:
+    built = changed(with_cell(FINAL, "gone", None), 0, unknown=["gone"])
+    (difference,) = final(built).differences
+    assert (difference.column, difference.expected) == ("gone", ABSENT)
 
 
 def test_a_value_is_wrong_where_no_message_carries_it() -> None:

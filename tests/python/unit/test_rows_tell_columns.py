@@ -91,7 +91,7 @@ def test_an_added_column_has_what_the_statement_tells(
     assert told == (None if is_unknown else default)
     (added,) = (change for version in versions for change in version.image_changes)
     assert (added.kind, added.to_name, added.value) == ("added", "B", told)
-    assert added.value_accuracy == ("unknown" if is_unknown else "exact")
+    assert added.value_accuracy == ("unknown" if is_unknown else None)
 
 
 def test_a_column_that_is_dropped_and_added_again_is_another() -> None:

@@ -668,6 +668,16 @@ def test_a_temporary_table_is_not_the_one_whose_name_it_hides(sql: str) -> None:
     assert len(fold(CREATE, sql)) == 1
 
 
+def test_what_a_statement_before_names_says_nothing_of_the_next_one() -> None:
+    version = last(
+        CREATE,
+        "CREATE TABLE d2.gone (id INT)",
+        "DROP TABLE d2.gone",
+        "ALTER TABLE t RENAME TO u, ADD c INT",
+    )
+    assert (version.table, version.row_effect) == ("u", "reshape")
+
+
 @pytest.mark.parametrize(
     ("kind", "default"),
     [

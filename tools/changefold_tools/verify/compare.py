@@ -7,7 +7,7 @@ report.
 
 A current line of a built table names in ``unknown`` the columns that are marked as not
 known. A mark is right where the truth has a text in brackets, ``(...)``, ``[...]`` or
-``<...>``, which stands for a value that no message carries.
+``<...>``, which stands for a value that no message carries, or null, as the marked column is.
 """
 
 import json
@@ -46,7 +46,8 @@ Line = Mapping[str, Any]
 _LOGICAL_BITS: Final = 18
 """A TSO is milliseconds shifted by this, plus a counter (TiDB: tso.md)."""
 
-_NO_MESSAGE_CARRIES: Final = re.compile(r"\(.*\)|\[.*\]|<.*>", re.DOTALL)
+_IN_BRACKETS: Final = re.compile(r"\(.*\)|\[.*\]|<.*>", re.DOTALL)
+"""Stands in a truth for a value that no message carries."""
 
 _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
@@ -155,6 +156,10 @@ def _cells_equal(expected: Cell, actual: Cell, mysql_type: MySqlType | None) -> 
     return False
 
 
+def _is_in_brackets(cell: Cell) -> bool:
+    return isinstance(cell, str) and _IN_BRACKETS.fullmatch(cell) is not None
+
+
 def _row_differences(
     expected: _Entry, actual: _Entry, schema: TableSchema
 ) -> list[Difference]:
@@ -177,11 +182,8 @@ def _row_differences(
         mine = expected.row.get(column, ABSENT)
         other = actual.row.get(column, ABSENT)
         in_both = column in expected.row and column in actual.row
-        if column in actual.unknown:
-            is_carried = not (
-                isinstance(mine, str) and _NO_MESSAGE_CARRIES.fullmatch(mine)
-            )
-            if is_carried and mine is not None:
+        if column in actual.unknown and column in expected.row:
+            if not (mine is None or _is_in_brackets(mine)):
                 differ("cell", column, mine, MARKED)
         elif not in_both or not _cells_equal(mine, other, schema.types.get(column)):
             differ("cell", column, mine, other)

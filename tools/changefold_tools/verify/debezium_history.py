@@ -763,10 +763,10 @@ def _is_added(shown: Row, version: Version, following: Row | None) -> bool:
     if version.op != "U" or following is None:
         return False
     added = version.row.keys() - shown.keys()
-    kept = shown.items() - {(name, shown.get(name)) for name in version.unknown}
+    kept = {name: text for name, text in shown.items() if name not in version.unknown}
     return (
         bool(added or version.unknown)
-        and all(version.row.get(name) == text for name, text in kept)
+        and all(version.row.get(name) == text for name, text in kept.items())
         and all(version.row[name] == following.get(name) for name in added)
     )
 
