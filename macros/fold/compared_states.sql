@@ -7,24 +7,44 @@
 
     Arguments:
         states: name of a relation: of_row, kafka_topic, table_uid, row_copy,
-            change_sequence, is_deleted, row_hash (null where the row is not there), payload
-            (image).
+            change_sequence, is_deleted, is_one_of_several (another event has its sequence),
+            row_hash (null where the row is not there), payload (image, unknown_columns,
+            before_hashes).
         of_row: names of the columns that tell a row, with commas between.
         fold: what `fold_state` returned.
 
     Returns:
-        A `select`: of_row, change_sequence, is_deleted, row_hash, payload, is_new_state.
+        A `select`: of_row, change_sequence, is_deleted, row_hash, payload, is_new_state,
+        disagreement (see `_disagreement`).
 #}
 {% macro compared_states(states, of_row, fold) -%}
     {%- set kept = of_row ~ ', change_sequence, is_deleted, row_hash, payload' -%}
     {%- if not fold.changes_columns -%}
+    with
+
+    followed as (
+
+        select
+            *,
+            lag(row_hash) over (
+                partition by {{ of_row }}
+                order by change_sequence
+            ) as met_hash,
+            lag(if(
+                payload.op = 'r' or payload.unknown_columns is not null, null, row_hash
+            )) over (
+                partition by {{ of_row }}
+                order by change_sequence
+            ) as comparable_hash
+        from {{ states }}
+
+    )
+
     select
         {{ kept }},
-        row_hash is distinct from lag(row_hash) over (
-            partition by {{ of_row }}
-            order by change_sequence
-        ) as is_new_state
-    from {{ states }}
+        row_hash is distinct from met_hash as is_new_state,
+        {{ changefold._disagreement('met_hash', 'comparable_hash') }} as disagreement
+    from followed
     {%- else -%}
     with
 
@@ -34,11 +54,29 @@
 
     ),
 
+    changed_tables as (
+
+        select
+            kafka_topic,
+            table_uid,
+            collect_list(valid_from_sequence) as changed_at
+        from {{ ref('changefold', 'table_schemas') }}
+        where schema_version > 1
+        group by kafka_topic, table_uid
+
+    ),
+
     followed as (
 
         select
             *,
-            lag(struct(row_hash, change_sequence, payload.image)) over (
+            lag(struct(
+                row_hash,
+                change_sequence,
+                payload.image,
+                payload.op,
+                payload.unknown_columns
+            )) over (
                 partition by {{ of_row }}
                 order by change_sequence
             ) as before
@@ -62,12 +100,27 @@
                     ),
                     array()
                 )
-            ) as ddls
+            ) as ddls,
+            if(
+                before.op = 'r'
+                or before.unknown_columns is not null
+                or before.change_sequence <> rtrim('~', before.change_sequence)
+                or exists(
+                    changed_at,
+                    since -> since >= before.change_sequence and since < change_sequence
+                ),
+                null,
+                before.row_hash
+            ) as comparable_hash
         from followed
         left join moments_of_tables
             on
                 followed.kafka_topic = moments_of_tables.kafka_topic
                 and followed.table_uid = moments_of_tables.table_uid
+        left join changed_tables
+            on
+                followed.kafka_topic = changed_tables.kafka_topic
+                and followed.table_uid = changed_tables.table_uid
 
     ),
 
@@ -90,9 +143,44 @@
             row_hash is distinct from before.row_hash,
             {{ changefold._told_values('row_before') }}
             <> {{ changefold._told_values("from_json(payload.image, 'map<string, string>')") }}
-        ) as is_new_state
+        ) as is_new_state,
+        {{ changefold._disagreement('before.row_hash', 'comparable_hash') }} as disagreement
     from brought
     {%- endif -%}
+{%- endmacro %}
+
+
+{#
+    How the row that a change met is another than the change says.
+
+    Not compared is a row that a snapshot read, whose numbers may have other digits than in a
+    log (a FLOAT of MySQL), one that was written under other columns or that a DDL has moved, and
+    one of which some values are unknown. Of events with one sequence, and of an insert that the source may have
+    put in the place of a row in the same millisecond, only the last is known.
+
+    Arguments:
+        met_hash: an expression: the hash of the row that it met; null where there was none.
+        comparable_hash: the same; null as well where the row is not compared.
+
+    Returns:
+        An expression of type string: `update_of_no_row`, `delete_of_no_row`,
+        `insert_of_a_row`, `before_differs`; null where they agree, or can't be compared.
+#}
+{% macro _disagreement(met_hash, comparable_hash) -%}
+case
+            when payload.before_hashes is null or is_one_of_several then null
+            when cardinality(payload.before_hashes) = 0
+                then if(
+                    {{ comparable_hash }} <> row_hash
+                    and not {{ changefold.is_millisecond('change_sequence') }},
+                    'insert_of_a_row',
+                    null
+                )
+            when {{ met_hash }} is null
+                then if(is_deleted, 'delete_of_no_row', 'update_of_no_row')
+            when not array_contains(payload.before_hashes, {{ comparable_hash }})
+                then 'before_differs'
+        end
 {%- endmacro %}
 
 

@@ -157,7 +157,8 @@
             event.payload.batch_id,
             event.payload.image,
             event.payload.known_hash,
-            event.payload.unknown_columns
+            event.payload.unknown_columns,
+            event.payload.before_hashes
         ) as payload,
         event.table_ends
     from numbered

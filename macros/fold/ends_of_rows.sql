@@ -6,7 +6,7 @@
         events: name of a relation: of_row, change_sequence, is_deleted, kafka_partition,
             kafka_offset, event_index, table_ends (what ended all rows of the table, an
             array), and payload (op, commit_ts, batch_id, image, known_hash,
-            unknown_columns).
+            unknown_columns, before_hashes).
         of_row: names of the columns that tell a row.
         fold: what `fold_state` returned.
 
@@ -99,7 +99,8 @@
                             cast(null as bigint) as batch_id,
                             cast(null as string) as image,
                             cast(null as bigint) as known_hash,
-                            cast(null as array<string>) as unknown_columns
+                            cast(null as array<string>) as unknown_columns,
+                            cast(null as array<bigint>) as before_hashes
                         ) as payload
                     )
                 )

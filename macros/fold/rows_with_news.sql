@@ -93,7 +93,8 @@
             batch_id,
             {{ 'image' if fold.lacks_values or fold.changes_columns or fold.ends_partitions else 'cast(null as string) as image' }},
             row_hash as known_hash,
-            unknown_columns
+            unknown_columns,
+            cast(null as array<bigint>) as before_hashes
         ) as payload,
         since
     from met
@@ -230,6 +231,7 @@
             image,
             unknown_columns,
             row_hash,
+            disagreement,
             key_since,
             folded_batch,
             cast({{ fold.number }} as bigint) as ended_batch,
@@ -238,7 +240,8 @@
         from met
         where
             from_sequence >= since
-            and (is_open or to_sequence > from_sequence or ended_by = 'missed')
+            and (is_open or to_sequence > from_sequence or row_copy < 0)
+            and ended_by is distinct from 'void'
 
     ),
 

@@ -12,7 +12,8 @@
         events: name of a relation: of_row, change_sequence, is_deleted, kafka_partition,
             kafka_offset, event_index, unavailable_columns (JSON), lacks_values (whether a
             change of the table has some), table_ends (what ended all rows of the table, an
-            array), and payload (op, commit_ts, batch_id, image, known_hash, unknown_columns).
+            array), and payload (op, commit_ts, batch_id, image, known_hash, unknown_columns,
+            before_hashes).
         of_row: names of the columns that tell a row.
         fold: what `fold_state` returned.
 
@@ -196,7 +197,8 @@
                     coalesce(payload.unknown_columns, array())
                 ),
                 array()
-            ) as unknown_columns
+            ) as unknown_columns,
+            payload.before_hashes
         ) as payload
     from completed
     {%- endif %}

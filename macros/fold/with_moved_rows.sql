@@ -117,7 +117,8 @@
             batch_id,
             if(ddls is null, image, to_json(moved_texts)) as image,
             cast(null as bigint) as known_hash,
-            still_unknown as unknown_columns
+            still_unknown as unknown_columns,
+            cast(null as array<bigint>) as before_hashes
         ) as payload
     from told_moved
     where

@@ -133,6 +133,7 @@ when matched
         or versions.key_since <> folded.key_since
         or versions.unknown_columns is distinct from folded.unknown_columns
         or versions.ended_by is distinct from folded.ended_by
+        or versions.disagreement is distinct from folded.disagreement
         or versions.op <> folded.op
     )
     then update set *

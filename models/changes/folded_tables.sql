@@ -26,7 +26,10 @@ counted as (
         table_schemas.kafka_topic,
         table_schemas.table_uid,
         bool_or(source_tables.unavailable_until is not null) as lacks_values,
-        bool_or(source_tables.null_key_until is not null) as has_null_keys
+        bool_or(source_tables.null_key_until is not null) as has_null_keys,
+        bool_or(source_tables.row_before_since is not null)
+        and not bool_or(source_tables.no_row_before_until is not null)
+            as tells_row_before
     from table_schemas
     inner join {{ ref('source_tables') }} as source_tables
         on
@@ -118,12 +121,13 @@ partial as (
 
 ),
 
-changing_columns as (
+changed_tables as (
 
     select distinct
         kafka_topic,
         table_uid
-    from {{ ref('column_moments') }}
+    from table_schemas
+    where schema_version > 1
 
 ),
 
@@ -142,6 +146,7 @@ moved as (
     select
         table_schemas.*,
         counted.lacks_values,
+        counted.tells_row_before,
         cardinality(table_schemas.key_columns) = 0 or counted.has_null_keys
             as lacks_keys,
         max(coalesce(moves.moved_at, '')) over (
@@ -248,6 +253,7 @@ stretches as (
         moved_at,
         any_value(lacks_values) as lacks_values,
         any_value(lacks_keys) as lacks_keys,
+        any_value(tells_row_before) as tells_row_before,
         any_value(ends_partitions) as ends_partitions,
         min(coalesce(valid_from_sequence, '')) as from_sequence,
         max(coalesce(valid_to_sequence, '~')) as to_sequence
@@ -280,7 +286,8 @@ folded_tables as (
         stretches.moved_at,
         coalesce(stretches.lacks_values or partial.is_unchanged, false) as lacks_values,
         coalesce(stretches.lacks_keys, false) as lacks_keys,
-        changing_columns.table_uid is not null as changes_columns,
+        changed_tables.table_uid is not null as changes_columns,
+        coalesce(stretches.tells_row_before, false) as tells_row_before,
         stretches.ends_partitions,
         untyped.read_as,
         untyped.untyped_since,
@@ -299,10 +306,10 @@ folded_tables as (
         on
             stretches.kafka_topic = partial.kafka_topic
             and stretches.table_uid = partial.table_uid
-    left join changing_columns
+    left join changed_tables
         on
-            stretches.kafka_topic = changing_columns.kafka_topic
-            and stretches.table_uid = changing_columns.table_uid
+            stretches.kafka_topic = changed_tables.kafka_topic
+            and stretches.table_uid = changed_tables.table_uid
 
 )
 

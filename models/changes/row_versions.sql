@@ -7,6 +7,7 @@
 -- depends_on: {{ ref('change_log') }}
 -- depends_on: {{ ref('resolved_cuts') }}
 -- depends_on: {{ ref('column_moments') }}
+-- depends_on: {{ ref('table_schemas') }}
 -- depends_on: {{ ref('schema_versions') }}
 -- depends_on: {{ ref('row_moves') }}
 
@@ -52,6 +53,7 @@ of_tables as (
         folded_tables.column_defaults,
         folded_tables.lacks_values,
         folded_tables.lacks_keys,
+        folded_tables.tells_row_before,
         folded_tables.decimal_columns,
         folded_tables.read_as,
         folded_tables.columns_left_out,
@@ -191,7 +193,8 @@ changed_rows as (
                 split.is_deleted,
                 null,
                 coalesce(split.unread_columns, nullif(split.untold_columns, array()))
-            ) as unknown_columns
+            ) as unknown_columns,
+            {{ before_hashes() }} as before_hashes
         ) as payload
     from split
 
@@ -266,7 +269,17 @@ ordered as (
                 kafka_offset asc,
                 kafka_partition asc,
                 event_index asc
-        ) as later_sequence
+        ) as later_sequence,
+        lag(change_sequence) over (
+            partition by {{ of_row }}
+            order by
+                change_sequence asc,
+                is_ddl asc,
+                is_deleted desc,
+                kafka_offset asc,
+                kafka_partition asc,
+                event_index asc
+        ) = change_sequence as is_one_of_several
     from states
 
 ),
@@ -312,7 +325,7 @@ paired as (
 
 ),
 
--- A state equal to the one before is no new version.
+-- A state equal to the one before is no new version, unless it was another in between.
 compared as (
 
     {{ compared_states('paired', of_row, fold) }}
@@ -324,7 +337,7 @@ bounded as (
     select
         *,
         if(
-            row_copy < 0,
+            row_copy < 0 or is_deleted,
             change_sequence,
             lead(change_sequence) over (
                 partition by {{ of_row }}
@@ -332,7 +345,7 @@ bounded as (
             )
         ) as to_sequence,
         if(
-            row_copy < 0,
+            row_copy < 0 or is_deleted,
             payload.op,
             lead(payload.op) over (
                 partition by {{ of_row }}
@@ -340,7 +353,7 @@ bounded as (
             )
         ) as next_op
     from compared
-    where is_new_state or row_copy < 0
+    where is_new_state or row_copy < 0 or disagreement is not null
 
 ),
 
@@ -351,7 +364,7 @@ row_versions as (
         bounded.kafka_topic,
         bounded.table_uid,
         bounded.row_key,
-        bounded.row_copy,
+        if(bounded.is_deleted, -1, bounded.row_copy) as row_copy,
         bounded.change_sequence as from_sequence,
         bounded.to_sequence,
         bounded.to_sequence is null as is_open,
@@ -377,6 +390,7 @@ row_versions as (
         bounded.payload.image,
         bounded.payload.unknown_columns,
         bounded.row_hash,
+        bounded.disagreement,
         folded_tables.key_since,
 
         ---------- fold
@@ -391,7 +405,7 @@ row_versions as (
             and bounded.table_uid = folded_tables.table_uid
             and bounded.change_sequence > folded_tables.from_sequence
             and bounded.change_sequence <= folded_tables.to_sequence
-    where not bounded.is_deleted
+    where not bounded.is_deleted or bounded.disagreement is not null
 
 ),
 

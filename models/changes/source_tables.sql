@@ -20,6 +20,8 @@ previous as (
         'first_sequence': 'string',
         'unavailable_until': 'string',
         'null_key_until': 'string',
+        'row_before_since': 'string',
+        'no_row_before_until': 'string',
     }) }}
 
 ),
@@ -47,7 +49,11 @@ gathered as (
         max(change_sequence) filter (where unavailable_columns is not null)
             as unavailable_until,
         max(change_sequence) filter (where {{ has_null_key() }})
-            as null_key_until
+            as null_key_until,
+        min(change_sequence) filter (where op = 'u' and before_sent is not null)
+            as row_before_since,
+        max(change_sequence) filter (where op = 'u' and before_sent is null)
+            as no_row_before_until
     from changes
     group by kafka_topic, source_database, source_table
     union all
@@ -66,7 +72,9 @@ totals as (
         max(last_batch_id) as last_batch_id,
         min(first_sequence) as first_sequence,
         max(unavailable_until) as unavailable_until,
-        max(null_key_until) as null_key_until
+        max(null_key_until) as null_key_until,
+        min(row_before_since) as row_before_since,
+        max(no_row_before_until) as no_row_before_until
     from gathered
     group by kafka_topic, source_database, source_table
 

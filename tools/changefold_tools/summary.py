@@ -153,4 +153,16 @@ def print_summary(project: Path, schema: str, console: Console) -> None:
             highlight=False,
             markup=False,
         )
+    if _has_table(spark, schema, "disagreements"):
+        for row in _rows(
+            spark,
+            "select source_database, source_table, kind, changes, first_row_key "
+            f"from `{schema}`.disagreements order by all",
+        ):
+            console.print(
+                f"disagrees: {shown(f'{row.source_database}.{row.source_table}')}: "
+                f"{row.changes:,} x {row.kind}, such as of the row {shown(row.first_row_key)}",
+                highlight=False,
+                markup=False,
+            )
     console.print("Lineage and descriptions: make docs")

@@ -183,7 +183,14 @@ def test_the_summary_shows_a_table_by_its_name(
         source_database="db", source_table=text, current_rows=1, versions=1, failures=0
     )
     message = Row(error_class="bad", messages=1, example=text)
-    answers = iter([[], [], [table], [message]])
+    disagreement = Row(
+        source_database="db",
+        source_table=text,
+        kind="before_differs",
+        changes=1,
+        first_row_key=text,
+    )
+    answers = iter([[], [], [table], [message], [disagreement]])
     monkeypatch.setattr(summary, "run_dbt", lambda *_: None)
     monkeypatch.setattr(summary, "spark_session", lambda: None)
     monkeypatch.setattr(summary, "_has_table", lambda *_: True)
@@ -193,7 +200,7 @@ def test_the_summary_shows_a_table_by_its_name(
     summary.print_summary(PROJECT, "cdc", console)
     lines = printed.getvalue().split("\n")
     assert all(re.sub(r"\x1b\[[0-9]*m", "", line).isprintable() for line in lines)
-    assert sum(shown(text) in line for line in lines) == 2
+    assert sum(shown(text) in line for line in lines) == 3
 
 
 def test_dbt_reads_every_text_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -419,7 +419,7 @@ class NotApplied:
     Attributes:
         pending: They wait for their schema.
         cut_down: Their rows were too large: the messages hold the key only.
-        doubts: What `needs_snapshot` says of tables, a sentence each.
+        doubts: What `needs_snapshot` and `disagreements` say of tables, a sentence each.
         compared: What tables of several runs are, beside what one of all makes.
     """
 
@@ -439,7 +439,7 @@ def _cut_down(spark: SparkSession, topic: str | None = None) -> list[CutDownChan
 
 
 def _doubts(spark: SparkSession, topic: str | None = None) -> list[str]:
-    if "needs_snapshot" not in relations_in(spark, _SCHEMA):
+    if not {"needs_snapshot", "disagreements"} <= set(relations_in(spark, _SCHEMA)):
         # A test before it failed in the first build.
         return ["What is in doubt is not known: needs_snapshot was not built."]
     rows = spark.sql(
@@ -447,9 +447,18 @@ def _doubts(spark: SparkSession, topic: str | None = None) -> list[str]:
         f"from `{_SCHEMA}`.needs_snapshot "  # our own schema
         f"where cleared_sequence is null and {_of_topic(topic)} order by all"
     ).collect()
+    found = spark.sql(
+        f"select * from `{_SCHEMA}`.disagreements "  # our own schema
+        f"where {_of_topic(topic)} order by all"
+    ).collect()
     return [
         f"{row.source_database}.{row.source_table} is in doubt ({row.kind}): {row.reason}."
         for row in rows
+    ] + [
+        f"{row.source_database}.{row.source_table} disagrees ({row.kind}): "
+        f"{row.changes} changes, the first of {row.first_row_key} at "
+        f"{row.first_sequence}{', in doubt' if row.is_in_doubt else ''}."
+        for row in found
     ]
 
 
