@@ -13,8 +13,8 @@
         changes_columns (whether it reads a table of which a DDL changed the columns),
         ends_partitions (whether it reads one of which a DDL ended rows of partitions),
         ends_rows (whether something ended all rows of a table since what is new),
-        moves (all DDLs that moved rows: kafka_topic, table_uid, moved_at), moved_at (change
-        sequence of that behind which this pass folds; none in the first).
+        moves (all DDLs that moved rows: kafka_topic, table_uid, moved_at), moves_before (those
+        behind which this pass folds, one of each topic: kafka_topic, moved_at; none in the first).
 #}
 {% macro fold_state() %}
     {%- if model.fold -%}
@@ -65,7 +65,7 @@
             if state.goes_on else changefold._some_table('ends_partitions', note),
         'ends_rows': changefold._ends_rows(news if state.goes_on else none, note),
         'moves': changefold._moves(note),
-        'moved_at': none,
+        'moves_before': [],
     }) -%}
     {{ return(state) }}
 {% endmacro %}
@@ -175,7 +175,7 @@
         A condition on the columns of `changes`; true where the whole log is folded.
 #}
 {% macro is_new_to_fold(fold) -%}
-    {{ return(changefold._is_unfolded(fold) if fold.goes_on and not fold.moved_at else 'true') }}
+    {{ return(changefold._is_unfolded(fold) if fold.goes_on and not fold.moves_before else 'true') }}
 {%- endmacro %}
 
 

@@ -1,6 +1,7 @@
 {#
-    A fold goes up to the first DDL that moved rows to other keys or tables, in a pass of its
-    own; the next pass begins with the rows as they stood there. Most folds have one pass.
+    A fold goes up to the first DDL of each topic that moved rows to other keys or tables; the
+    next pass goes on behind these, with the rows as they stood there, up to the second of each
+    topic. Most folds have one pass.
 #}
 
 
@@ -14,8 +15,8 @@
         A condition on the columns of `folded_tables`.
 #}
 {% macro is_in_this_pass(fold) -%}
-    {%- if fold.moved_at -%}
-        {{ return('folded_tables.moved_at = ' ~ sql_text(fold.moved_at)) }}
+    {%- if fold.moves_before -%}
+        {{ return(changefold.is_behind_moves(fold, 'folded_tables', 'moved_at')) }}
     {%- elif not fold.goes_on -%}
         {{ return("folded_tables.moved_at = ''") }}
     {%- endif -%}
@@ -52,23 +53,47 @@
 
 
 {#
+    Condition: what the moves stand for that this pass folds behind, one of each topic.
+
+    Arguments:
+        fold: what `fold_state` returned.
+        relation: name of a relation with kafka_topic.
+        sequence: name of its column with the sequence of such a DDL.
+
+    Returns:
+        A condition on the columns of the relation.
+#}
+{% macro is_behind_moves(fold, relation, sequence) -%}
+    {%- set conditions = [] -%}
+    {%- for move in fold.moves_before -%}
+        {%- do conditions.append(
+            '(' ~ relation ~ '.kafka_topic = ' ~ sql_text(move.kafka_topic)
+            ~ ' and ' ~ relation ~ '.' ~ sequence ~ ' = ' ~ sql_text(move.moved_at) ~ ')'
+        ) -%}
+    {%- endfor -%}
+    {{ return('(' ~ conditions | join(' or ') ~ ')') }}
+{%- endmacro %}
+
+
+{#
     The passes that follow the first one: behind each DDL that moved rows, if what they were
-    moved from has been folded anew.
+    moved from has been folded anew. Those of different topics share a pass.
 
     Arguments:
         fold: what `fold_state` returned.
 
     Returns:
-        A list of states as `fold_state` returns, in the order of the DDLs.
+        A list of states as `fold_state` returns, those of a topic in the order of its DDLs.
 #}
 {% macro later_passes(fold) %}
     {%- set folded = [] -%}
     {%- for table in changefold._first_stretches(fold) if fold.goes_on -%}
         {%- do folded.append((table.kafka_topic, table.table_uid, table.moved_at)) -%}
     {%- endfor -%}
-    {%- set passes = [] -%}
-    {%- for moved_at, of_sequence in fold.moves | groupby('moved_at') -%}
-        {%- for topic, tables in of_sequence | groupby('kafka_topic') -%}
+    {%- set moves = [] -%}
+    {%- for topic, of_topic in fold.moves | groupby('kafka_topic') -%}
+        {%- set places = [] -%}
+        {%- for moved_at, tables in of_topic | groupby('moved_at') -%}
             {%- set uids = tables | map(attribute='table_uid') | list -%}
             {%- set is_behind = [] -%}
             {%- for known in folded if known[0] == topic and known[1] in uids and known[2] < moved_at -%}
@@ -78,25 +103,34 @@
                 {%- for uid in uids -%}
                     {%- do folded.append((topic, uid, moved_at)) -%}
                 {%- endfor -%}
-                {%- do passes.append(changefold._pass_behind(fold, topic, moved_at)) -%}
+                {%- do places.append(moved_at) -%}
+                {%- do moves.append(
+                    {'kafka_topic': topic, 'moved_at': moved_at, 'place': places | length}
+                ) -%}
             {%- endif -%}
         {%- endfor -%}
+    {%- endfor -%}
+    {%- set passes = [] -%}
+    {%- for _, of_pass in moves | groupby('place') -%}
+        {%- do passes.append(changefold._pass_behind(fold, of_pass)) -%}
     {%- endfor -%}
     {{ return(passes) }}
 {% endmacro %}
 
 
-{% macro _pass_behind(fold, topic, moved_at) %}
+{# The state of a pass behind DDLs that moved rows, one of each topic. #}
+{% macro _pass_behind(fold, moves_before) %}
+    {%- set pass = {'moves_before': moves_before} -%}
     {%- set news = adapter.query_once(
         'select kafka_topic, table_uid, source_database, source_table, lacks_values,'
         ~ ' lacks_keys, read_as is not null as lacks_types, changes_columns,'
         ~ ' ends_partitions,'
         ~ " concat(moved_at, '~') as since, concat(moved_at, '~') as changed_since from "
-        ~ ref('changefold', 'folded_tables') ~ ' where kafka_topic = ' ~ sql_text(topic)
-        ~ ' and moved_at = ' ~ sql_text(moved_at) ~ ' order by all',
+        ~ ref('changefold', 'folded_tables') ~ ' as folded_tables where '
+        ~ changefold.is_behind_moves(pass, 'folded_tables', 'moved_at') ~ ' order by all',
         fold.note.folded_tables
     ) -%}
-    {{ return({
+    {%- do pass.update({
         'goes_on': true,
         'number': fold.number,
         'noted': fold.noted,
@@ -111,6 +145,6 @@
         'ends_partitions': news | selectattr('ends_partitions') | list | length > 0,
         'ends_rows': changefold._ends_rows(news, fold.note),
         'moves': fold.moves,
-        'moved_at': moved_at,
-    }) }}
+    }) -%}
+    {{ return(pass) }}
 {% endmacro %}

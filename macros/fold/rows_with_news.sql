@@ -108,7 +108,7 @@
     moved rows, the change itself.
 #}
 {% macro _first_news(fold) -%}
-    min(if(is_news, {{ 'change_sequence' if fold.moved_at else changefold.moment_of('change_sequence') }}, null))
+    min(if(is_news, {{ 'change_sequence' if fold.moves_before else changefold.moment_of('change_sequence') }}, null))
 {%- endmacro %}
 
 
@@ -117,7 +117,7 @@
     select
         kafka_topic,
         table_uid,
-        min({{ 'since' if fold.moved_at else changefold.moment_of('since') }}) as since
+        min({{ 'since' if fold.moves_before else changefold.moment_of('since') }}) as since
     from values
         {%- for row in fold.changed %}
         ({{ sql_text(row.kafka_topic) }}, {{ sql_text(row.table_uid) }}, {{ sql_text(row.changed_since) }})

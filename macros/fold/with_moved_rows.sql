@@ -11,7 +11,7 @@
         A `select` of the relation's columns.
 #}
 {% macro with_moved_rows(told, fold) -%}
-    {%- if not fold.moved_at -%}
+    {%- if not fold.moves_before -%}
     select * from {{ told }}
     {%- else -%}
     with
@@ -57,8 +57,7 @@
                 versions.kafka_topic = moments.kafka_topic
                 and versions.table_uid = moments.table_uid
         where
-            versions.kafka_topic = {{ sql_text(fold.news[0].kafka_topic) }}
-            and versions.to_sequence = {{ sql_text(fold.moved_at) }}
+            {{ changefold.is_behind_moves(fold, 'versions', 'to_sequence') }}
             and versions.from_sequence < versions.to_sequence
             and versions.ended_by = 'ddl'
 
