@@ -20,7 +20,7 @@ from changefold_tools.generate.table_history import TableName, parse_type
 from changefold_tools.verify.connect_text import to_connect_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from pyspark.sql import Row, SparkSession
@@ -342,7 +342,11 @@ def relations_in(spark: SparkSession, schema: str) -> set[str]:
 
 
 def export_tables(
-    spark: SparkSession, schema: str, folder: Path, *, topic: str | None = None
+    spark: SparkSession,
+    schema: str,
+    folder: Path,
+    *,
+    topics: Sequence[str] | None = None,
 ) -> None:
     """Write ``current.ndjson`` and ``history.ndjson`` of every source table.
 
@@ -350,24 +354,34 @@ def export_tables(
         spark: The session.
         schema: Schema of the tables.
         folder: Folder for the two files; made if missing.
-        topic: Name of a topic: only its tables.
+        topics: Names of topics that have two files each, in a folder of the name.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     built = relations_in(spark, schema)
+    every = source_shapes(spark, schema)
+    tables = [
+        (shape, f"`{schema}`.`scd2_{name}`")
+        for shape, name in zip(every, model_names(every, lambda _: ""), strict=True)
+        if f"scd2_{name}" in built
+    ]
+    if topics is None:
+        _export(spark, folder, tables)
+    for topic in topics or ():
+        mine = [pair for pair in tables if pair[0].topic == topic]
+        _export(spark, folder / topic, mine)
+
+
+def _export(
+    spark: SparkSession, folder: Path, tables: Sequence[tuple[TableShape, str]]
+) -> None:
+    """Write the two files of tables, each with the name of its history."""
+    folder.mkdir(parents=True, exist_ok=True)
+    handovers = Handovers([shape for shape, _ in tables])
     with (
         (folder / "current.ndjson").open("w", encoding="utf-8") as current,
         (folder / "history.ndjson").open("w", encoding="utf-8") as history,
     ):
         files = {"current": current, "history": history}
-        every = source_shapes(spark, schema)
-        named = zip(every, model_names(every, lambda _: ""), strict=True)
-        tables = [pair for pair in named if topic in {None, pair[0].topic}]
-        handovers = Handovers([shape for shape, _ in tables])
-        for shape, name in tables:
-            table = f"scd2_{name}"
-            if table not in built:
-                continue
-            relation = f"`{schema}`.`{table}`"
+        for shape, relation in tables:
             before = None
             for kind, line in export_table(spark, relation, shape):
                 if kind == "current" or not handovers.holds(line, before):

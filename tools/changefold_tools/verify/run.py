@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import yaml
 from rich.console import Console
 
-from changefold.spark_text import sql_text
 from changefold_tools.generate.models import update_models, write_models
 from changefold_tools.generate.sources import render_sources
 from changefold_tools.session import (
@@ -388,10 +387,11 @@ def build_recording(  # noqa: PLR0913 # each is an option of its own
             _build_run(copy, dbt, is_first=not run, is_last=run == runs - 1)
         spark = spark_session()
         export_tables(spark, _SCHEMA, export)
+        left = _not_applied(spark)
         return NotApplied(
-            _pending(spark),
-            _cut_down(spark),
-            _doubts(spark),
+            [each for of_topic in left.values() for each in of_topic.pending],
+            [each for of_topic in left.values() for each in of_topic.cut_down],
+            [each for of_topic in left.values() for each in of_topic.doubts],
             _compare_with_one_run(copy, runs, histories),
         )
 
@@ -429,53 +429,45 @@ class NotApplied:
     compared: tuple[ComparedVersions, ...] = ()
 
 
-def _cut_down(spark: SparkSession, topic: str | None = None) -> list[CutDownChange]:
-    rows = spark.sql(
-        f"select value from `{_SCHEMA}`.quarantined_messages "  # our own schema
-        "where error_class in ('key_only_message', 'claim_check_message') "
-        f"and {_of_topic(topic)} order by all"
-    ).collect()
-    return [CutDownChange.from_message(bytes(row.value)) for row in rows]
-
-
-def _doubts(spark: SparkSession, topic: str | None = None) -> list[str]:
-    if not {"needs_snapshot", "disagreements"} <= set(relations_in(spark, _SCHEMA)):
-        # A test before it failed in the first build.
-        return ["What is in doubt is not known: needs_snapshot was not built."]
-    rows = spark.sql(
-        "select source_database, source_table, kind, reason "
-        f"from `{_SCHEMA}`.needs_snapshot "  # our own schema
-        f"where cleared_sequence is null and {_of_topic(topic)} order by all"
-    ).collect()
-    found = spark.sql(
-        f"select * from `{_SCHEMA}`.disagreements "  # our own schema
-        f"where {_of_topic(topic)} order by all"
-    ).collect()
-    return [
-        f"{row.source_database}.{row.source_table} is in doubt ({row.kind}): {row.reason}."
-        for row in rows
-    ] + [
-        f"{row.source_database}.{row.source_table} disagrees ({row.kind}): "
-        f"{row.changes} changes, the first of {row.first_row_key} at "
-        f"{row.first_sequence}{', in doubt' if row.is_in_doubt else ''}."
-        for row in found
-    ]
-
-
-def _of_topic(topic: str | None) -> str:
-    return "true" if topic is None else f"kafka_topic = {sql_text(topic)}"
-
-
-def _pending(spark: SparkSession, topic: str | None = None) -> list[PendingChange]:
-    rows = spark.sql(
-        "select source_database, source_table, coalesce(after, before) as image "
-        f"from `{_SCHEMA}`.pending_changes where {_of_topic(topic)} "  # our own schema
+def _not_applied(spark: SparkSession) -> dict[str, NotApplied]:
+    """Return by the topic what is not in its tables, and what is in doubt of them."""
+    found: dict[str, NotApplied] = defaultdict(lambda: NotApplied([], [], []))
+    for row in spark.sql(
+        "select kafka_topic, source_database, source_table, "
+        f"coalesce(after, before) as image from `{_SCHEMA}`.pending_changes "  # our own
         "order by all"
-    ).collect()
-    return [
-        PendingChange(row.source_database, row.source_table, json.loads(row.image))
-        for row in rows
-    ]
+    ).collect():
+        found[row.kafka_topic].pending.append(
+            PendingChange(row.source_database, row.source_table, json.loads(row.image))
+        )
+    for row in spark.sql(
+        f"select kafka_topic, value from `{_SCHEMA}`.quarantined_messages "  # our own
+        "where error_class in ('key_only_message', 'claim_check_message') order by all"
+    ).collect():
+        change = CutDownChange.from_message(bytes(row.value))
+        found[row.kafka_topic].cut_down.append(change)
+    if not {"needs_snapshot", "disagreements"} <= relations_in(spark, _SCHEMA):
+        # A test before them failed in the first build.
+        found[""].doubts.append("What is in doubt is not known: it was not built.")
+        return found
+    for row in spark.sql(
+        f"select * from `{_SCHEMA}`.needs_snapshot "  # our own schema
+        "where cleared_sequence is null "
+        "order by source_database, source_table, kind, reason"
+    ).collect():
+        found[row.kafka_topic].doubts.append(
+            f"{row.source_database}.{row.source_table} is in doubt ({row.kind}): "
+            f"{row.reason}."
+        )
+    for row in spark.sql(
+        f"select * from `{_SCHEMA}`.disagreements order by all"  # our own schema
+    ).collect():
+        found[row.kafka_topic].doubts.append(
+            f"{row.source_database}.{row.source_table} disagrees ({row.kind}): "
+            f"{row.changes} changes, the first of {row.first_row_key} at "
+            f"{row.first_sequence}{', in doubt' if row.is_in_doubt else ''}."
+        )
+    return found
 
 
 def verify(  # noqa: PLR0913 # each is an option of its own
@@ -594,14 +586,16 @@ def verify_together(  # noqa: PLR0913 # each is an option of its own
                 # What its tests say is printed; the tables are there to be compared.
                 equal["dbt build"] = False
         spark = spark_session()
+        exported = export or Path(folder)
+        export_tables(spark, _SCHEMA, exported, topics=list(topics))
+        left = _not_applied(spark)
+        for doubt in left[""].doubts:
+            console.print(doubt, highlight=False)
         for name, recording in topics.items():
-            exported = (export or Path(folder)) / name
-            export_tables(spark, _SCHEMA, exported, topic=name)
-            left = NotApplied(
-                _pending(spark, name), _cut_down(spark, name), _doubts(spark, name)
-            )
             console.print(f"{name}, {count} run(s)", highlight=False)
-            equal[name] = compare_tables(recording, exported, left, console)
+            equal[name] = compare_tables(
+                recording, exported / name, left[name], console
+            )
         for compared in _compare_with_one_run(copy, count, histories):
             _print_compared(compared, console)
             equal[compared.what[0]] = compared.are_equal
