@@ -29,9 +29,7 @@
             ~ ' length bigint, modified_ms bigint, batch_id bigint) using '
             ~ target.file_format
         ) -%}
-        {%- for topic in topics if topic.files -%}
-            {%- do changefold._land_files(topic, ledger) -%}
-        {%- endfor -%}
+        {%- do changefold._land_files(topics | selectattr('files') | list, ledger) -%}
         {%- for topic in topics if topic.kafka -%}
             {%- do changefold.land_from_kafka(topic) -%}
         {%- endfor -%}
@@ -79,39 +77,57 @@
 {% endmacro %}
 
 
-{% macro _land_files(topic, ledger) %}
-    {%- set raw = changefold.raw_relation(topic) -%}
-    {%- do changefold.create_raw_table(raw) -%}
-    {%- set known = run_query(
-        'select path, length, modified_ms from ' ~ ledger
-        ~ ' where topic = ' ~ sql_text(topic.name)
-    ) -%}
-    {%- set new_files = adapter.new_files(topic.name, topic.files, known.rows) -%}
-    {%- if new_files -%}
-        {%- set batch_id = changefold.next_landing() -%}
-        {%- do adapter.read_messages('incoming_messages', new_files) -%}
-        {%- set first_offsets = {} -%}
-        {%- if changefold.snapshot_id(raw) not in ['', 'none'] -%}
-            {%- for row in run_query(
-                'select partition, min(offset) from incoming_messages where '
-                ~ changefold.is_in_topic(topic, 'topic') ~ ' group by partition'
-            ).rows -%}
-                {%- do first_offsets.update({row[0] | int: row[1] | int}) -%}
-            {%- endfor -%}
-        {%- endif -%}
-        {%- do run_query(
-            changefold.insert_new_messages(raw, 'incoming_messages', topic, batch_id, first_offsets)
-        ) -%}
-        {%- set rows = [] -%}
-        {%- for file in new_files -%}
-            {%- do rows.append(
-                '(' ~ sql_text(topic.name) ~ ', ' ~ sql_text(file.path) ~ ', ' ~ file.length
-                ~ ', ' ~ file.modified_ms ~ ', ' ~ batch_id ~ ')'
-            ) -%}
+{#
+    Lands the new files of topics, of each in one commit, and notes them behind it.
+
+    Arguments:
+        topics: of `declared_topics`, with `files`.
+        ledger: relation of the files that have landed.
+#}
+{% macro _land_files(topics, ledger) %}
+    {%- set known = {} -%}
+    {%- if topics -%}
+        {%- for row in run_query('select topic, path, length, modified_ms from ' ~ ledger).rows -%}
+            {%- do known.setdefault(row[0], []).append((row[1], row[2], row[3])) -%}
         {%- endfor -%}
-        {%- do run_query('insert into ' ~ ledger ~ ' values ' ~ rows | join(', ')) -%}
-        {{ log('Landed ' ~ new_files | length ~ ' file(s) of topic ' ~ topic.name, info=True) }}
     {%- endif -%}
+    {%- set landings = [changefold.next_landing()] if topics else [] -%}
+    {%- for topic in topics -%}
+        {%- set raw = changefold.raw_relation(topic) -%}
+        {%- do changefold.create_raw_table(raw) -%}
+        {%- set new_files = adapter.new_files(topic.name, topic.files, known.get(topic.name, [])) -%}
+        {%- if new_files -%}
+            {%- do changefold._land_messages(topic, raw, new_files, landings[-1]) -%}
+            {%- set rows = [] -%}
+            {%- for file in new_files -%}
+                {%- do rows.append(
+                    '(' ~ sql_text(topic.name) ~ ', ' ~ sql_text(file.path) ~ ', ' ~ file.length
+                    ~ ', ' ~ file.modified_ms ~ ', ' ~ landings[-1] ~ ')'
+                ) -%}
+            {%- endfor -%}
+            {%- do run_query('insert into ' ~ ledger ~ ' values ' ~ rows | join(', ')) -%}
+            {%- do landings.append(landings[-1] + 1) -%}
+            {{ log('Landed ' ~ new_files | length ~ ' file(s) of topic ' ~ topic.name, info=True) }}
+        {%- endif -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{# Appends the messages in files of a topic that its raw table lacks. #}
+{% macro _land_messages(topic, raw, files, batch_id) %}
+    {%- do adapter.read_messages('incoming_messages', files) -%}
+    {%- set first_offsets = {} -%}
+    {%- if changefold.snapshot_id(raw) not in ['', 'none'] -%}
+        {%- for row in run_query(
+            'select partition, min(offset) from incoming_messages where '
+            ~ changefold.is_in_topic(topic, 'topic') ~ ' group by partition'
+        ).rows -%}
+            {%- do first_offsets.update({row[0] | int: row[1] | int}) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {%- do run_query(
+        changefold.insert_new_messages(raw, 'incoming_messages', topic, batch_id, first_offsets)
+    ) -%}
 {% endmacro %}
 
 
