@@ -246,11 +246,16 @@ def main() -> None:
         kept_changes = [
             other for other in by_row[change.row] if other.place not in lost_places
         ]
-        later = [other for other in kept_changes if other.sequence >= change.sequence]
+        # Of a DELETE and an INSERT of one commit, the INSERT is the later one.
+        later = [
+            other
+            for other in kept_changes
+            if (other.sequence, other.op != "d") > (change.sequence, change.op != "d")
+        ]
         if not later:
             continue
         again.append(change)
-        before = [other for other in kept_changes if other.sequence < change.sequence]
+        before = [other for other in kept_changes if other not in later]
         if is_compared(before[-1:], later[0], whole["schemas"]):
             compared.append(change)
             if later[0].sequence in found.get(change.row, ()):

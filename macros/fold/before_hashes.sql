@@ -10,12 +10,12 @@
     Returns:
         An expression of type array<bigint> on the columns of `split` in `row_versions`: empty
         where there was no row, with a null where nothing tells which one, and null where the
-        message does not tell whether there was one.
+        message does not tell whether there was one; so of a topic that Kafka compacts.
 #}
 {% macro before_hashes() -%}
 case
-                when lacks_its_key or not has_key or op = 'r' or event_op <> op and event_op = 'c'
-                    then null
+                when lacks_its_key or not has_key or {{ changefold.is_compacted() }} then null
+                when op = 'r' or (op = 'u' and event_op = 'c') then null
                 when op = 'c' then cast(array() as array<bigint>)
                 when not {{ changefold._tells_whole_row() }} then array(cast(null as bigint))
                 when op = 'd' then array(xxhash64(row_before))

@@ -7,9 +7,8 @@
 
     Arguments:
         states: name of a relation: of_row, kafka_topic, table_uid, row_copy,
-            change_sequence, is_deleted, is_one_of_several (another event has its sequence),
-            row_hash (null where the row is not there), payload (image, unknown_columns,
-            before_hashes).
+            change_sequence, is_deleted, before_hashes (see the macro), row_hash (null where the
+            row is not there), payload (image, unknown_columns).
         of_row: names of the columns that tell a row, with commas between.
         fold: what `fold_state` returned.
 
@@ -155,8 +154,8 @@
 
     Not compared is a row that a snapshot read, whose numbers may have other digits than in a
     log (a FLOAT of MySQL), one that was written under other columns or that a DDL has moved, and
-    one of which some values are unknown. Of events with one sequence, and of an insert that the source may have
-    put in the place of a row in the same millisecond, only the last is known.
+    one of which some values are unknown; nor an insert that the source may have put in the
+    place of a row in the same millisecond.
 
     Arguments:
         met_hash: an expression: the hash of the row that it met; null where there was none.
@@ -168,8 +167,8 @@
 #}
 {% macro _disagreement(met_hash, comparable_hash) -%}
 case
-            when payload.before_hashes is null or is_one_of_several then null
-            when cardinality(payload.before_hashes) = 0
+            when before_hashes is null then null
+            when cardinality(before_hashes) = 0
                 then if(
                     {{ comparable_hash }} <> row_hash
                     and not {{ changefold.is_millisecond('change_sequence') }},
@@ -178,7 +177,7 @@ case
                 )
             when {{ met_hash }} is null
                 then if(is_deleted, 'delete_of_no_row', 'update_of_no_row')
-            when not array_contains(payload.before_hashes, {{ comparable_hash }})
+            when not array_contains(before_hashes, {{ comparable_hash }})
                 then 'before_differs'
         end
 {%- endmacro %}

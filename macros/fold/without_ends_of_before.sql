@@ -8,13 +8,13 @@
 
     Arguments:
         states: name of a relation: a key's state at each change sequence, with the
-            next one's (next_is_deleted, following_sequence) and is_one_of_several.
+            next one's (next_is_deleted, following_sequence) and before_hashes.
         keys_sql: expressions of the key's columns.
 
     Returns:
-        A `select` of the relation's columns, an insert that such a delete follows as one of
-        several, and what the macro compared, if a topic is of Debezium: the sequences of
-        others tell no such positions.
+        A `select` of the relation's columns, before_hashes null where such a delete follows an
+        insert, and what the macro compared, if a topic is of Debezium: the sequences of others
+        tell no such positions.
 #}
 {% macro without_ends_of_before(states, keys_sql) -%}
     {%- set key = 'partition by ' ~ keys_sql ~ ' order by change_sequence' -%}
@@ -60,8 +60,8 @@
     )
 
     select
-        * except (is_one_of_several),
-        is_one_of_several or is_deleted_in_commit as is_one_of_several
+        * except (before_hashes),
+        if(is_deleted_in_commit, null, before_hashes) as before_hashes
     from told
     where not (ends_an_insert and coalesce(met_a_row, false))
     {%- endif %}

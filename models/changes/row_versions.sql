@@ -255,7 +255,7 @@ states as (
 ),
 
 -- At each sequence the last one counts; a DELETE goes before an upsert, as two rows
--- that exchange their keys send both.
+-- that exchange their keys send both. What the row was before, the DELETE tells.
 ordered as (
 
     select
@@ -270,7 +270,7 @@ ordered as (
                 kafka_partition asc,
                 event_index asc
         ) as later_sequence,
-        lag(change_sequence) over (
+        lag(struct(change_sequence, payload.before_hashes)) over (
             partition by {{ of_row }}
             order by
                 change_sequence asc,
@@ -279,7 +279,7 @@ ordered as (
                 kafka_offset asc,
                 kafka_partition asc,
                 event_index asc
-        ) = change_sequence as is_one_of_several
+        ) as earlier
     from states
 
 ),
@@ -288,6 +288,11 @@ last_states as (
 
     select
         *,
+        if(
+            earlier.change_sequence = change_sequence,
+            earlier.before_hashes,
+            payload.before_hashes
+        ) as before_hashes,
         lead(is_deleted) over (
             partition by {{ of_row }}
             order by change_sequence

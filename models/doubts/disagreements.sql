@@ -4,7 +4,10 @@ with
 
 row_versions as (
 
-    select * from {{ ref('row_versions') }}
+    select
+        *,
+        {{ has_filter() }} as is_filtered
+    from {{ ref('row_versions') }}
     where
         disagreement is not null
         and ended_by is distinct from 'void'
@@ -77,7 +80,8 @@ found as (
         folded_tables.source_table,
         row_versions.disagreement as kind,
         row_versions.from_sequence,
-        row_versions.row_key
+        row_versions.row_key,
+        row_versions.is_filtered
     from row_versions
     inner join folded_tables
         on
@@ -98,7 +102,8 @@ counted as (
         count(*) as changes,
         min(found.from_sequence) as first_sequence,
         max(found.from_sequence) as last_sequence,
-        min_by(found.row_key, found.from_sequence) as first_row_key
+        min_by(found.row_key, found.from_sequence) as first_row_key,
+        bool_or(found.is_filtered) as is_filtered
     from found
     left join known_tables
         on
@@ -116,8 +121,16 @@ counted as (
 disagreements as (
 
     select
-        counted.*,
-        coalesce(tables_in_doubt.since_sequence <= counted.last_sequence, false)
+        counted.kafka_topic,
+        counted.source_database,
+        counted.source_table,
+        counted.kind,
+        counted.changes,
+        counted.first_sequence,
+        counted.last_sequence,
+        counted.first_row_key,
+        counted.is_filtered
+        or coalesce(tables_in_doubt.since_sequence <= counted.last_sequence, false)
             as is_in_doubt
     from counted
     left join tables_in_doubt
