@@ -2,10 +2,11 @@
 
 Builds a recording whole, then again without one change in a hundred (each with all its
 deliveries), and counts of the lost changes those whose row changed again later, and of these
-those that the next change of the row gave away. Also swaps neighbours, sends messages twice
-and cuts a piece out of the middle.
+those that the next change of the row gave away. It can also cut a piece out of the middle;
+and exchange messages of a partition, or send some again, of which `unexplained` tells how many
+rows disagree.
 
-    python benchmarks/lost_messages.py RECORDING VARIANT [--how drop|swap|repeat|cut]
+    python benchmarks/lost_messages.py FOLDER VARIANT [--how drop|cut|swap|repeat]
 
 Prints one line of JSON: `rows` of changes, `lost` ones, `changed_again` of these, `compared` of
 these (by the rules of docs/disagreements.md), `found` of these, and `unexplained`
@@ -18,7 +19,7 @@ import argparse
 import json
 import random
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -79,6 +80,9 @@ FOUND = f"""
     from {SCHEMA}.row_versions
     where disagreement is not null
 """
+
+LATER = 20
+"""So many messages behind it one is sent again, or before it one is exchanged with."""
 
 Place = tuple[str, int, int]
 
@@ -208,16 +212,31 @@ def changed_lines(
             for place in places
         }
         return [line for line in lines if place_of(line) not in lost], lost
-    changed: list[str] = []
+    changed = list(lines)
+    chosen_lines = chance.sample(range(len(lines)), int(len(lines) * share))
+    for number in sorted(chosen_lines, reverse=True):
+        if how == "repeat":
+            changed.insert(number + LATER, lines[number])
+            continue
+        partition = place_of(lines[number])[:2]
+        others = range(max(0, number - LATER), number)
+        for other in reversed(others):
+            if place_of(lines[other])[:2] == partition:
+                changed[number], changed[other] = changed[other], changed[number]
+                break
+    return numbered(changed), set()
+
+
+def numbered(lines: list[str]) -> list[str]:
+    """Return messages with the offsets that Kafka gives them in this order."""
+    offsets: Counter[tuple[str, int]] = Counter()
+    found = []
     for line in lines:
-        changed.append(line)
-        if chance.random() < share:
-            # Kafka numbers what it gets, so the places of these are as they were.
-            if how == "repeat":
-                changed.append(line)
-            elif len(changed) > 1:
-                changed[-2:] = changed[:-3:-1]
-    return changed, set()
+        record = json.loads(line)
+        partition = record["topic"], record["partition"]
+        found.append(json.dumps(record | {"offset": offsets[partition]}) + "\n")
+        offsets[partition] += 1
+    return found
 
 
 def main() -> None:
@@ -225,7 +244,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("variant")
-    parser.add_argument("--how", default="drop")
+    parser.add_argument(
+        "--how", default="drop", choices=["drop", "cut", "swap", "repeat"]
+    )
     parser.add_argument("--share", type=float, default=0.01)
     arguments = parser.parse_args()
     recording = Recording(arguments.folder, arguments.variant)
