@@ -25,17 +25,12 @@
 
         select
             *,
-            lag(row_hash) over (
-                partition by {{ of_row }}
-                order by change_sequence
-            ) as met_hash,
+            lag(row_hash) over states_of_row as met_hash,
             lag(if(
                 payload.op = 'r' or payload.unknown_columns is not null, null, row_hash
-            )) over (
-                partition by {{ of_row }}
-                order by change_sequence
-            ) as comparable_hash
+            )) over states_of_row as comparable_hash
         from {{ states }}
+        window states_of_row as (partition by {{ of_row }} order by change_sequence)
 
     )
 

@@ -260,27 +260,19 @@ ordered as (
 
     select
         *,
-        lead(change_sequence) over (
-            partition by {{ of_row }}
-            order by
-                change_sequence asc,
-                is_ddl asc,
-                is_deleted desc,
-                kafka_offset asc,
-                kafka_partition asc,
-                event_index asc
-        ) as later_sequence,
-        lag(struct(change_sequence, payload.before_hashes)) over (
-            partition by {{ of_row }}
-            order by
-                change_sequence asc,
-                is_ddl asc,
-                is_deleted desc,
-                kafka_offset asc,
-                kafka_partition asc,
-                event_index asc
-        ) as earlier
+        lead(change_sequence) over its_events as later_sequence,
+        lag(struct(change_sequence, payload.before_hashes)) over its_events as earlier
     from states
+    window its_events as (
+        partition by {{ of_row }}
+        order by
+            change_sequence asc,
+            is_ddl asc,
+            is_deleted desc,
+            kafka_offset asc,
+            kafka_partition asc,
+            event_index asc
+    )
 
 ),
 
