@@ -26,6 +26,7 @@
         select
             *,
             lag(row_hash) over states_of_row as met_hash,
+            lag(change_sequence) over states_of_row as met_sequence,
             lag(if(
                 payload.op = 'r' or payload.unknown_columns is not null, null, row_hash
             )) over states_of_row as comparable_hash
@@ -37,7 +38,7 @@
     select
         {{ kept }},
         row_hash is distinct from met_hash as is_new_state,
-        {{ changefold._disagreement('met_hash', 'comparable_hash') }} as disagreement
+        {{ changefold._disagreement('met_hash', 'met_sequence', 'comparable_hash') }} as disagreement
     from followed
     {%- else -%}
     with
@@ -138,7 +139,9 @@
             {{ changefold._told_values('row_before') }}
             <> {{ changefold._told_values("from_json(payload.image, 'map<string, string>')") }}
         ) as is_new_state,
-        {{ changefold._disagreement('before.row_hash', 'comparable_hash') }} as disagreement
+        {{ changefold._disagreement(
+            'before.row_hash', 'before.change_sequence', 'comparable_hash'
+        ) }} as disagreement
     from brought
     {%- endif -%}
 {%- endmacro %}
@@ -150,17 +153,19 @@
     Not compared is a row that a snapshot read, whose numbers may have other digits than in a
     log (a FLOAT of MySQL), one that was written under other columns or that a DDL has moved, and
     one of which some values are unknown; nor an insert that the source may have put in the
-    place of a row in the same millisecond.
+    place of a row in the same millisecond, and what ended in the batch of Canal that has the
+    change.
 
     Arguments:
         met_hash: an expression: the hash of the row that it met; null where there was none.
-        comparable_hash: the same; null as well where the row is not compared.
+        met_sequence: an expression: since when it was as it met it.
+        comparable_hash: as met_hash; null as well where the row is not compared.
 
     Returns:
         An expression of type string: `update_of_no_row`, `delete_of_no_row`,
         `insert_of_a_row`, `before_differs`; null where they agree, or can't be compared.
 #}
-{% macro _disagreement(met_hash, comparable_hash) -%}
+{% macro _disagreement(met_hash, met_sequence, comparable_hash) -%}
 case
             when before_hashes is null then null
             when cardinality(before_hashes) = 0
@@ -170,6 +175,10 @@ case
                     'insert_of_a_row',
                     null
                 )
+            when
+                {{ met_hash }} is null
+                and {{ changefold.are_of_one_batch('change_sequence', met_sequence) }}
+                then null
             when {{ met_hash }} is null
                 then if(is_deleted, 'delete_of_no_row', 'update_of_no_row')
             when not array_contains(before_hashes, {{ comparable_hash }})

@@ -29,12 +29,12 @@
         event_index,
         lacks_values,
         unavailable_columns,
-        table_ends,
-        payload
+        table_ends
     {%- endset %}
     {%- if changefold.has_unordered_moves(fold) == 'false' %}
     select
         {{ kept }},
+        payload,
         change_sequence
     from {{ events }}
     {%- else -%}
@@ -63,12 +63,26 @@
 
     select
         {{ kept }},
+        payload,
         change_sequence
     from {{ events }}
     where not {{ changefold.has_unordered_moves(fold) }}
     union all
     select
         {{ kept }},
+        struct(
+            payload.op,
+            payload.commit_ts,
+            payload.batch_id,
+            payload.image,
+            payload.known_hash,
+            payload.unknown_columns,
+            if(
+                moves > 0 and last_op is not null and (is_move or op = 'c'),
+                null,
+                payload.before_hashes
+            ) as before_hashes
+        ) as payload,
         if(
             is_move and last_op is not null,
             {{ changefold.behind_position('change_sequence') }},
@@ -93,9 +107,9 @@
         life: a `partition by` of the columns that tell a row between two ends of its table.
 
     Returns:
-        A `select`: those columns, and last_op (of the batch's last event that is no such
-        end; null without one) and is_there (whether the row is there after the batch; null
-        if nothing tells), among others.
+        A `select`: those columns, moves (how many such ends the batch has), last_op (of its last
+        event that is no such end; null without one) and is_there (whether the row is there
+        after the batch; null if nothing tells), among others.
 #}
 {% macro _rows_left_by_batches(batches, life) -%}
     with
@@ -119,6 +133,7 @@
             *,
             min(own_change) over ({{ life }}, batch).op as first_op,
             max(own_change) over ({{ life }}, batch).op as last_op,
+            count_if(is_move) over ({{ life }}, batch) as moves,
             count_if(is_move) over ({{ life }}, batch)
             - count_if(begins_anew) over ({{ life }}, batch) as other_moves
         from following

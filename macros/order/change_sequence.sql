@@ -134,6 +134,24 @@
 
 
 {#
+    Whether two changes of Canal are of one batch, so that nothing tells which one was first, if
+    they are of different partitions.
+
+    Arguments:
+        change_sequence: expression.
+        other_sequence: expression.
+
+    Returns:
+        A condition.
+#}
+{% macro are_of_one_batch(change_sequence, other_sequence) -%}
+    {{ change_sequence }} like '%/m%'
+                and {{ changefold.position_of(change_sequence) }}
+                = {{ changefold.position_of(other_sequence) }}
+{%- endmacro %}
+
+
+{#
     The moment of a change: the commit or, where the sequence tells no more, its
     millisecond; of Canal that of the message, as keys move between partitions in it.
     It sorts before all changes of the moment, and behind those before it.

@@ -113,7 +113,8 @@ events as (
                 'log', 'canal',
                 'position',
                 concat('m', lpad(cast(coalesce(message.ts_ms, 0) as string), 13, '0')),
-                'place', '',
+                'place',
+                coalesce(lpad(cast(message.batch_number as string), 19, '0'), ''),
                 'server', cast(null as string)
             ),
             null

@@ -75,6 +75,8 @@ class CanalJsonMessage(msgspec.Struct):
         watermark_ts: ``_tidb.watermarkTs`` of a watermark.
         es_ms: ``es``, when it happened, in milliseconds since 1970.
         ts_ms: ``ts``, when the message was made; ``None`` if it does not say.
+        batch_number: ``id``, the number of Canal's batch; 0 of TiCDC. ``None`` if it is no
+            such number.
         ddl_sql: ``sql`` of a DDL, also of ``XAROLLBACK``.
         primary_key: JSON array of the names in ``pkNames``, of a row message.
         column_types: JSON object of column and MySQL type, of a row message, in the
@@ -92,6 +94,7 @@ class CanalJsonMessage(msgspec.Struct):
     watermark_ts: int | None = None
     es_ms: int | None = None
     ts_ms: int | None = None
+    batch_number: int | None = None
     ddl_sql: str | None = None
     primary_key: str | None = None
     column_types: str | None = None
@@ -156,7 +159,7 @@ _Milliseconds = Annotated[int, msgspec.Meta(ge=0, le=MAX_MILLISECONDS)]
 class _Rows(msgspec.Struct, gc=False):
     """A message with rows, as TiCDC and Canal write it since years."""
 
-    id: int
+    id: Annotated[int, msgspec.Meta(ge=0, le=MAX_INT64)]
     database: str
     table: str
     pkNames: Raw  # noqa: N815  # the field
@@ -208,6 +211,7 @@ def _read_rows(value: bytes) -> CanalJsonMessage | None:
         None,
         fields.es,
         fields.ts,
+        fields.id,
         None,
         table.primary_key,
         rows[0][1].types,
@@ -318,6 +322,7 @@ def _read_fields(message: CanalJsonMessage, value: bytes | None) -> EventKind:
     # Nothing depends on `ts`, and TiCDC before 5.4 had no use for it.
     if fields.get("ts") is not None:
         message.ts_ms = read_milliseconds(fields, "ts")
+    message.batch_number = _batch_number(fields)
     if is_ddl or (message.event_type in _DDL_TYPES and fields.get("data") is None):
         _require_commit_ts(extension)
         if fields.get("sql") is None:
@@ -345,6 +350,11 @@ def _read_fields(message: CanalJsonMessage, value: bytes | None) -> EventKind:
     _require_commit_ts(extension)
     _fill_rows(message, fields, extension or {}, value or b"")
     return "row"
+
+
+def _batch_number(fields: Json) -> int | None:
+    number = fields.get("id")
+    return number if type(number) is int and 0 <= number <= MAX_INT64 else None
 
 
 def _fill_rows(

@@ -59,8 +59,6 @@ DISAGREEMENTS: Final = {
     ("postgresql_lost_messages", "bank.public.part"): {
         kind: number for kind, number in LOST.items() if kind != "before_differs"
     },
-    # It is sent again within a second, which nothing tells.
-    ("canal_keys_move_between_partitions", "plant4.line"): {"delete_of_no_row": 2},
 }
 
 
@@ -75,6 +73,14 @@ def test_only_lost_messages_are_found_missing(
         if told:
             found.setdefault((topic, told[1]), {})[told[2]] = int(told[3])
     assert found == DISAGREEMENTS, outcome[1]
+
+
+def test_no_row_without_a_key_is_there_twice(
+    outcome: tuple[dict[str, bool], str], request: pytest.FixtureRequest
+) -> None:
+    """A second run may see such rows of a second sending before the rows that tell it."""
+    if request.node.callspec.params["outcome"] == 1:
+        assert "copies of rows that were sent again" not in outcome[1]
 
 
 def test_runs_fold_what_one_fold_of_the_whole_log_does(

@@ -132,6 +132,7 @@ def test_a_ddl_keeps_its_statement() -> None:
         commit_ts=429918007904436226,
         es_ms=1639633094670,
         ts_ms=1639633095489,
+        batch_number=0,
         ddl_sql="drop database if exists test",
     )
 
@@ -157,6 +158,7 @@ def test_a_watermark_has_a_time_and_no_commit() -> None:
         watermark_ts=429918007904436226,
         es_ms=1640007049196,
         ts_ms=1640007050284,
+        batch_number=0,
     )
 
 
@@ -169,6 +171,7 @@ def test_an_insert_has_a_row_and_no_old_row() -> None:
         commit_ts=429918007904436226,
         es_ms=1639633141221,
         ts_ms=1639633142960,
+        batch_number=0,
         primary_key='["id"]',
         column_types='{"c_bigint":"bigint","c_int":"int","c_smallint":"smallint",'
         '"id":"int"}',
@@ -696,7 +699,7 @@ def is_read_quickly(value: bytes) -> bool:
         INSERT,
         UPDATE,
         DELETE,
-        change(INSERT, _tidb=ABSENT),
+        change(INSERT, _tidb=ABSENT, id=9223372036854775807),
         change(UPDATE, old=[{"id": "1"}]),
         change(UPDATE, old=[{"c_bigint": None, "id": "1"}]),
         change(UPDATE, data=[ROW | {"c_int": None}]),
@@ -739,6 +742,12 @@ def test_what_may_be_wrong_is_read_strictly(text: str, replacement: str) -> None
     value = good.decode().replace(text, replacement).encode()
     assert value != good
     assert not is_read_quickly(value)
+
+
+@pytest.mark.parametrize("number", [ABSENT, None, "7", -1, 1.5, True, 2**63])
+def test_a_row_without_the_number_of_its_batch_is_read(number: object) -> None:
+    message = decode(change(INSERT, id=number))
+    assert (message.event_kind, message.batch_number) == ("row", None)
 
 
 def test_columns_may_come_in_any_order() -> None:
