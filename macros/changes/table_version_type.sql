@@ -55,7 +55,8 @@
             from_type: string,
             to_type: string,
             changes_text: boolean,
-            value_accuracy: string
+            value_accuracy: string,
+            to_charset: string
         >>,
         previous_database: string,
         previous_table: string,

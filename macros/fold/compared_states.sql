@@ -212,6 +212,7 @@ case
                 to_type,
                 default_value,
                 value_accuracy,
+                to_charset,
                 wire_form
             ))) as column_moments
         from {{ ref('changefold', 'column_moments') }}

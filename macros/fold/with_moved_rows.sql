@@ -72,7 +72,10 @@
                 texts,
                 {{ function('changefold', 'row_after_ddls') }}(texts, to_json(ddls))
             ) as moved_texts,
-            filter(ddls, ddl -> ddl.value_accuracy = 'unknown').to_name as names_in_doubt
+            filter(
+                ddls,
+                ddl -> ddl.value_accuracy = 'unknown' or ddl.to_charset is not null
+            ).to_name as names_in_doubt
         from left_rows
 
     ),

@@ -32,7 +32,8 @@ told as (
         change.from_type,
         change.to_type,
         try_element_at(defaults_by_id, change.column_id) as default_value,
-        coalesce(change.value_accuracy, 'exact') as value_accuracy
+        coalesce(change.value_accuracy, 'exact') as value_accuracy,
+        change.to_charset
     from table_schemas
         lateral view explode(image_changes) as change
     where change.kind <> 'retyped' or change.changes_text
@@ -53,7 +54,8 @@ revealed as (
         cast(null as string) as from_type,
         revealed.type as to_type,
         cast(null as string) as default_value,
-        'exact' as value_accuracy
+        'exact' as value_accuracy,
+        cast(null as string) as to_charset
     from table_schemas
         lateral view explode(columns) as revealed
     where

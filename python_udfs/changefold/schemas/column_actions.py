@@ -7,6 +7,7 @@ import re
 import msgspec
 
 from changefold.connect.types import PREFIX
+from changefold.mysql.charsets import in_charset, narrower_charset
 from changefold.mysql.conversion import convert_value
 from changefold.mysql.ddl import (
     Action,
@@ -80,7 +81,9 @@ def _with_table_defaults(table: TableState, column: DdlColumn) -> DdlColumn:
     if table.charset == "binary":
         column = msgspec.structs.replace(column, type=str(mysql_type.as_binary()))
     elif mysql_type.is_text or mysql_type.elements:
-        column = msgspec.structs.replace(column, collation=table.collation)
+        column = msgspec.structs.replace(
+            column, charset=table.charset, collation=table.collation
+        )
     return column
 
 
@@ -275,16 +278,24 @@ def _retype(change: TableChange, before: SchemaColumn, after: SchemaColumn) -> N
         after.expression,
     )
     is_computed = is_regenerated and after.generated is not None
-    if before.type == after.type and not is_regenerated:
+    to_charset = (
+        _narrower_charset(before, after) if change.may_lose_characters else None
+    )
+    if before.type == after.type and not is_regenerated and to_charset is None:
         change.table.replace(after)
         return
     is_open = bool(before.type) and is_open_type(before.type)
-    if is_open and not is_regenerated:
+    if is_open and not is_regenerated and before.type != after.type:
         change.unknown(f"The whole type of `{before.name}` before is not known")
         change.table.replace(after)
         return
-    changes_text = is_regenerated or not before.type or _may_change(before, after)
-    change.table.replace(_with_converted_default(before, after))
+    changes_text = (
+        is_regenerated
+        or not before.type
+        or to_charset is not None
+        or _may_change(before, after)
+    )
+    change.table.replace(_with_converted_default(before, after, to_charset))
     change.add_image(
         ImageChange(
             column_id=after.column_id,
@@ -296,8 +307,19 @@ def _retype(change: TableChange, before: SchemaColumn, after: SchemaColumn) -> N
             changes_text=changes_text,
             value_accuracy="unknown" if is_computed else None,
             generated=after.generated,
+            to_charset=to_charset,
         )
     )
+
+
+def _narrower_charset(before: SchemaColumn, after: SchemaColumn) -> str | None:
+    """Return the character set after of a text that may lose characters."""
+    if not before.type or not all(type_of(c.type).is_text for c in (before, after)):
+        return None
+    charsets = (
+        column.charset or _charset_of(column.collation) for column in (before, after)
+    )
+    return narrower_charset(*charsets)
 
 
 def doubt_generated(change: TableChange) -> None:
@@ -338,14 +360,21 @@ def _may_change(before: SchemaColumn, after: SchemaColumn) -> bool:
     return may_change_text(type_of(before.type), type_of(after.type))
 
 
-def _with_converted_default(before: SchemaColumn, after: SchemaColumn) -> SchemaColumn:
+def _with_converted_default(
+    before: SchemaColumn, after: SchemaColumn, to_charset: str | None
+) -> SchemaColumn:
     """Convert the value of rows before the column, as the DDL converted theirs."""
     if after.original_default is None or not before.type:
         return after
     types = type_of(before.type), type_of(after.type)
+    value: str | None
     try:
         value = convert_value(after.original_default, *types)
     except ValueError:
+        value = None
+    if to_charset is not None and value is not None:
+        value = in_charset(value, to_charset)
+    if value is None:
         return msgspec.structs.replace(
             after, original_default=None, original_default_accuracy="unknown"
         )

@@ -532,6 +532,7 @@ class EventFold:
                 key_before=table.key()[1],
                 columns_before=tuple(table.columns),
                 name_before=table.name,
+                may_lose_characters=not self._event.is_of_tidb,
             )
             self._changes[table.uid] = change
         return change

@@ -91,7 +91,7 @@ class SchemaColumn(msgspec.Struct, frozen=True):
             its table names it. TiCDC leaves them out, a binlog has them.
         expression: SQL text of a generated column.
         comment: Comment of the column.
-        charset: Character set, if the column names one.
+        charset: Character set of a text, if the column or its table names one.
         collation: Collation of a text, if the column or its table names one.
         auto_increment: AUTO_INCREMENT or AUTO_RANDOM.
     """
@@ -131,6 +131,8 @@ class ImageChange(msgspec.Struct, frozen=True):
             them anew.
         generated: The column is a generated one after the DDL: its value comes from
             its expression.
+        to_charset: For ``retyped``: the character set after, where it may lack
+            characters of the one before (`narrower_charset`).
     """
 
     column_id: int
@@ -143,6 +145,7 @@ class ImageChange(msgspec.Struct, frozen=True):
     value: str | None = None
     value_accuracy: Accuracy | None = None
     generated: Literal["virtual", "stored"] | None = None
+    to_charset: str | None = None
 
 
 SortedAs = Literal["integer", "time", "text"]

@@ -5,6 +5,7 @@ from typing import Literal
 
 import msgspec
 
+from changefold.mysql.charsets import in_charset
 from changefold.mysql.wire_forms import WireForm, convert_as_sent
 
 __all__ = ["row_after_ddls"]
@@ -22,6 +23,7 @@ class _ColumnMoment(msgspec.Struct, frozen=True):
     from_type: str = ""
     to_type: str = ""
     default_value: str | None = None
+    to_charset: str | None = None
 
 
 _moments = msgspec.json.Decoder(list[_ColumnMoment]).decode
@@ -64,12 +66,15 @@ def _after_one(
             continue
         # Its name is the new one, if the same DDL has renamed it.
         text = row.pop(change.to_name, before.get(change.from_name))
-        if change.value_accuracy != "unknown":
-            row[change.to_name] = (
-                convert_as_sent(
-                    text, change.from_type, change.to_type, change.wire_form
-                )
-                if change.from_type
-                else text
+        if change.value_accuracy == "unknown":
+            continue
+        if change.from_type:
+            text = convert_as_sent(
+                text, change.from_type, change.to_type, change.wire_form
             )
+        if change.to_charset and text is not None:
+            text = in_charset(text, change.to_charset)
+            if text is None:
+                continue
+        row[change.to_name] = text
     return row

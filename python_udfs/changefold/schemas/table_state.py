@@ -167,12 +167,26 @@ def is_named(column: SchemaColumn, name: str) -> bool:
 
 @dataclass(slots=True)
 class TableChange:
-    """What one event did to one table."""
+    """What one event did to one table.
+
+    Attributes:
+        table: The table after it.
+        key_before: Numbers of the key columns before.
+        columns_before: The columns before.
+        name_before: Database and table before.
+        may_lose_characters: Whether the source gives a column a character set that lacks
+            characters of the one before: TiDB refuses it.
+        effects: What the event did to rows.
+        images: What it did to columns of rows.
+        partitions: What it did to rows of partitions.
+        reason: Why the table may be wrong from here on.
+    """
 
     table: TableState
     key_before: list[int]
     columns_before: tuple[SchemaColumn, ...]
     name_before: tuple[str, str]
+    may_lose_characters: bool
     effects: set[RowEffect] = field(default_factory=set)
     images: list[ImageChange] = field(default_factory=list)
     partitions: list[PartitionChange] = field(default_factory=list)

@@ -54,6 +54,10 @@ def retyped(old: str, new: str, before: str, to: str, **more: Any) -> dict[str, 
             {"a": "1.00", "b": "x"},
         ),
         (
+            [retyped("b", "b", "text", "text", to_charset="latin1")],
+            {"a": "1", "b": "x"},
+        ),
+        (
             [renamed("a", "n"), retyped("a", "n", "int", "decimal(6,2)")],
             {"n": "1.00", "b": "x"},
         ),
@@ -82,3 +86,15 @@ def test_bytes_of_the_simple_protocol_are_converted_as_it_writes_them() -> None:
 def test_a_text_of_another_form_is_refused() -> None:
     with pytest.raises(msgspec.ValidationError):
         after({}, {"kind": "moved"})
+
+
+def test_a_smaller_character_set_loses_characters() -> None:
+    row: Row = {"a": "żó", "b": None}
+    both = [retyped(name, name, "text", "text", to_charset="latin1") for name in "ab"]
+    assert after(row, *both) == {"a": "?ó", "b": None}
+
+
+def test_a_text_of_which_nobody_knows_what_is_lost_is_left_out() -> None:
+    row: Row = {"a": "żó", "b": "o"}
+    both = [retyped(name, name, "text", "text", to_charset="gbk") for name in "ab"]
+    assert after(row, *both) == {"b": "o"}
