@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from changefold.mysql.conversion import FLOATS, TEXT_BYTES
 from changefold.mysql.types import INTEGER_BITS, TIME_TYPES, MySqlType
+
+_LONGEST: Final = {"char": 1020, "varchar": 65_535, "binary": 255, "varbinary": 65_535}
+"""Bytes of the longest value, where a message names a type without its length (MySQL 8.0
+reference manual, 13.3)."""
 
 
 def may_change_text(from_type: MySqlType, to_type: MySqlType) -> bool:
@@ -96,7 +102,7 @@ def _holds_all(from_type: MySqlType, to_type: MySqlType) -> bool:
 def _bytes(kind: MySqlType) -> int:
     if kind.length is not None:
         return kind.length * (4 if kind.is_text else 1)  # utf8mb4
-    return TEXT_BYTES.get(kind.base, 1 << 32)
+    return _LONGEST.get(kind.base) or TEXT_BYTES.get(kind.base, 1 << 32)
 
 
 def _characters(kind: MySqlType) -> int:

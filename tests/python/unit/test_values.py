@@ -278,3 +278,20 @@ def test_a_conversion_gives_a_value_or_a_sentence_never_another_error(
             assert convert(value, from_type, to_type, strict=strict) is not None
         except ValueError as error:
             assert "Expected a" in str(error)  # noqa: PT017 # both ends are right
+
+
+@pytest.mark.parametrize(
+    ("from_type", "to_type", "changes"),
+    [
+        ("varchar", "text", False),
+        ("char", "varchar(1020)", False),
+        ("varbinary", "blob", False),
+        ("varchar", "tinytext", True),
+        ("varchar", "varchar(10)", True),
+    ],
+)
+def test_a_type_without_its_length_is_as_long_as_it_can_be(
+    from_type: str, to_type: str, *, changes: bool
+) -> None:
+    types = parse_mysql_type(from_type), parse_mysql_type(to_type)
+    assert may_change_text(*types) is changes
