@@ -71,6 +71,7 @@ from changefold.schemas.row_news import (
     rekey_table,
     reveal_columns,
     row_order,
+    without_doubt,
 )
 from changefold.schemas.rows_tell_columns import (
     told_columns,
@@ -210,6 +211,10 @@ class EventFold:
             fill_as_described(table, row.schema)
             return ()
         columns = [self._refined(row, column) for column in columns_of(row)]
+        known = {column.name for column in table.columns}
+        is_new = any(column.name not in known for column in columns)
+        if is_new and not (known and self._has_rows(table, just_before(row.sequence))):
+            columns = without_doubt(columns)
         return fill_as_seen(table, row, columns)
 
     def _follow_row(
@@ -269,14 +274,18 @@ class EventFold:
         columns, is_rekeyed = news_of_row(row, [last])
         if columns or is_rekeyed:
             columns, is_rekeyed = news_of_row(row, self.versions.at(evidence))
+        if not columns and not is_rekeyed:
+            return
         before = tuple(table.columns), table.key()
-        changes = reveal_columns(table, [self._refined(row, c) for c in columns])
+        begin, since = last.valid_from_sequence or "", just_before(row.sequence)
+        has_rows = self._has_rows(table, since)
+        columns = [self._refined(row, column) for column in columns]
+        changes = reveal_columns(table, columns if has_rows else without_doubt(columns))
         if is_rekeyed:
             rekey_table(table, row)
         if (tuple(table.columns), table.key()) == before:
             return
-        begin, since = last.valid_from_sequence or "", just_before(row.sequence)
-        if is_rekeyed and not self._has_rows(table, since):
+        if is_rekeyed and not has_rows:
             # No row had another key: the table had this one from its beginning.
             self.versions.amend(table)
             return

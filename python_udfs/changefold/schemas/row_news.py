@@ -85,6 +85,16 @@ def columns_of(row: SeenSchema | SeenVersion) -> list[SchemaColumn]:
     return [_column_of(row, name, text) for name, text in row.column_types.items()]
 
 
+def without_doubt(columns: Iterable[SchemaColumn]) -> list[SchemaColumn]:
+    """Return columns of a table that has no rows from before them."""
+    return [
+        msgspec.structs.replace(column, original_default_accuracy=None)
+        if column.original_default_accuracy == "unknown"
+        else column
+        for column in columns
+    ]
+
+
 def _column_of(row: SeenSchema, name: str, text: str) -> SchemaColumn:
     """Return a column that a row names. That of its key has a value in each message."""
     is_of_key = name in _key_of(row)
@@ -104,13 +114,19 @@ def _column_of(row: SeenSchema, name: str, text: str) -> SchemaColumn:
 
 
 def _described_columns(schema: DescribedSchema) -> list[SchemaColumn]:
-    """Return the columns that a message describes, without a number."""
+    """Return the columns that a message describes, without a number.
+
+    What is described is the table after a DDL that was not sent: not the values that it
+    gave the rows before.
+    """
+    key = {name for index in schema.indexes if index.primary for name in index.columns}
     return [
         SchemaColumn(
             column_id=0,
             name=column.name,
             type=str(column.mysql_type),
             nullable=column.nullable,
+            original_default_accuracy=None if column.name in key else "unknown",
             charset=column.charset,
             collation=column.collate,
         )

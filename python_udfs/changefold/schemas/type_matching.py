@@ -49,7 +49,8 @@ def default_of_row(
       makes a boolean.
     - SQL Server fills a column that takes null only if it was added ``WITH VALUES``
       (its documentation, "ALTER TABLE column_definition").
-    - A message without a schema tells no default; a declared type may.
+    - A message without a schema tells no default; a declared type may. Nor does one of
+      TiCDC or Canal, whose DDL was not sent.
 
     Args:
         text: The type, as the message names it, or the topic declares it.
@@ -61,7 +62,7 @@ def default_of_row(
         `SchemaColumn.original_default_accuracy`.
     """
     if not text.startswith(PREFIX):
-        return None, None if is_told else "unknown"
+        return None, "unknown"
     column = parse_connect_type(text)
     is_unknown = (
         column.default_is_now

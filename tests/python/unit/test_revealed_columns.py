@@ -32,10 +32,11 @@ def test_a_column_that_no_ddl_told_is_there_from_its_first_row_on() -> None:
     assert (names(first), names(second)) == (["id", "a"], ["id", "a", "c"])
     assert first.valid_to_sequence == second.valid_from_sequence == sequence(6) + "~"
     assert (second.ddl, second.row_effect, second.key_changed) == (None, "none", False)
-    # Rows before show NULL, and nothing happens to them.
-    assert second.image_changes == ()
-    column = second.columns[-1]
-    assert (column.nullable, column.original_default) == (True, None)
+    # The statement may have had a default.
+    (change,) = second.image_changes
+    assert (change.kind, change.to_name) == ("added", "c")
+    assert (change.value, change.value_accuracy) == (None, "unknown")
+    assert second.columns[-1].nullable
 
 
 def test_a_column_is_revealed_without_commit_timestamps_too() -> None:
@@ -526,7 +527,7 @@ def test_a_message_without_a_schema_tells_no_default(
 
 
 def test_a_type_that_no_connector_names_tells_no_default() -> None:
-    assert default_of_row("int(11)", None) == (None, None)
+    assert default_of_row("int(11)", None) == (None, "unknown")
 
 
 @pytest.mark.parametrize(
