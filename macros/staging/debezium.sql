@@ -121,7 +121,8 @@
     snapshot reads have one position: where no key tells them apart, as with a null in it,
     equal ones are as many rows, so the place in Kafka does. So it is where no position is known. Rows of one
     statement may share the position: the order in the transaction tells them apart, if the
-    connector sends it.
+    connector sends it. A row of MariaDB's binlog shares it with none, and a connector that is
+    restarted in a transaction counts the order from there.
 
     Arguments:
         message: name of what `parse_debezium` returned.
@@ -147,7 +148,11 @@
                 {{ message }}.change_sequence
             ),
             coalesce('/' || {{ changefold.debezium_server(message) }}, ''),
-            coalesce('/' || {{ message }}.transaction_order, '')
+            if(
+                {{ message }}.connector = 'mariadb',
+                '',
+                coalesce('/' || {{ message }}.transaction_order, '')
+            )
         )
     end
 {%- endmacro %}
