@@ -5,12 +5,11 @@
     sends it again as the next one: with the next `id`, and perhaps with more behind it. So
     in each partition that both have reached, one of the two begins with the other.
 
-    The source may as well have made equal changes twice, which a flag that goes 0, 1, 0, 1
-    shows. What decides are the rows: those that the first batch has brought, and that the
-    next one brings once more, were sent again, and so are those which both take away. Where
-    the rows can follow, or have no key, and in a batch with a DDL that may end rows, it is not
-    known: they are further changes. Of batches with such a row all that is equal was sent again, rows without
-    a key too.
+    The source may have made equal changes twice as well, such as a flag that goes 0, 1, 0, 1.
+    Rows with a key decide: one that the first batch brought and left there can not come once
+    more, nor can one go that it took away. Then all that is equal was sent again, rows
+    without a key too. Where no row decides, and in a batch with a DDL that may end rows,
+    they are further changes.
 
     Arguments:
         relation: relation of the change log, after what is new was appended.
@@ -381,5 +380,10 @@ when matched and again.is_repeated then update set
     log.{{ column }} = null
     {%- endfor %}
 when matched then update set
-    log.log_position.position = again.first_position
+    log.log_position = named_struct(
+        'log', log.log_position.log,
+        'position', again.first_position,
+        'place', log.log_position.place,
+        'server', log.log_position.server
+    )
 {%- endmacro %}

@@ -48,3 +48,4 @@ def test_tables_equal_the_source(
         console=Console(file=report, width=120),
     )
     assert is_equal, report.getvalue()
+    assert "disagrees" not in report.getvalue(), report.getvalue()
