@@ -219,6 +219,7 @@ def as_row(message: CanalJsonMessage) -> dict[str, Any]:
         "watermark_ts": message.watermark_ts,
         "es_ms": message.es_ms,
         "ts_ms": message.ts_ms,
+        "batch_number": message.batch_number,
         "ddl_sql": message.ddl_sql,
         "primary_key": message.primary_key,
         "column_types": message.column_types,
