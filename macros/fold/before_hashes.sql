@@ -22,14 +22,7 @@ case
                 when cardinality(texts_before) < cardinality(texts)
                     then if(
                         to_json(texts) = row_after and to_json(texts_before) = row_before,
-                        array(xxhash64(to_json(transform_values(
-                            texts,
-                            (name, text) -> if(
-                                map_contains_key(texts_before, name),
-                                texts_before[name],
-                                text
-                            )
-                        )))),
+                        array(xxhash64({{ changefold.row_before_changed_columns() }})),
                         array(cast(null as bigint))
                     )
                 when connector in ('postgresql', 'sqlserver') and contains(row_before, ':null')
@@ -76,4 +69,24 @@ coalesce(
                     ),
                     false
                 )
+{%- endmacro %}
+
+
+{#
+    The row before an UPDATE of which a message tells the columns that changed: the others
+    were what they are afterwards.
+
+    Returns:
+        An expression, JSON text with the columns in the order of the row after, over the maps
+        texts and texts_before.
+#}
+{% macro row_before_changed_columns() -%}
+    to_json(transform_values(
+                            texts,
+                            (name, text) -> if(
+                                map_contains_key(texts_before, name),
+                                texts_before[name],
+                                text
+                            )
+                        ))
 {%- endmacro %}

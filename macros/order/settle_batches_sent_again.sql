@@ -55,7 +55,7 @@
         begins: rows: kafka_topic, position (the first one that is new).
 
     Returns:
-        A `select`: what tells the event, its rows, is_new, run (how often the server had begun
+        A `select`: what tells the event but for its rows, is_new, run (how often the server had begun
         to number anew), batch (counted in the run), nth, met (the identity of the event in the batch
         before; null without one), and is_met_again (whether the next batch has one).
 #}
@@ -143,9 +143,6 @@
         is_duplicate,
         is_new,
         log_position,
-        before,
-        after,
-        primary_key,
         ddl_sql,
         run,
         batch,
@@ -231,14 +228,20 @@ using (
 
         select
             paired.*,
-            from_json(after, 'map<string, string>') as texts,
-            from_json(before, 'map<string, string>') as texts_before
+            sent.primary_key,
+            from_json(sent.after, 'map<string, string>') as texts,
+            from_json(sent.before, 'map<string, string>') as texts_before
         from paired
-        left semi join repeated
+        inner join repeated
             on
                 paired.kafka_topic = repeated.kafka_topic
                 and paired.run = repeated.run
                 and paired.batch = repeated.batch - 1
+        inner join {{ relation }} as sent
+            on
+                {%- for column in place %}
+                {{ 'and ' if not loop.first }}paired.{{ column }} = sent.{{ column }}
+                {%- endfor %}
 
     ),
 
@@ -250,14 +253,7 @@ using (
                 struct(
                     case op
                         when 'd' then to_json(texts_before)
-                        when 'u' then to_json(transform_values(
-                            texts,
-                            (name, text) -> if(
-                                map_contains_key(texts_before, name),
-                                texts_before[name],
-                                text
-                            )
-                        ))
+                        when 'u' then {{ changefold.row_before_changed_columns() }}
                     end as image,
                     -1 as change
                 ),
@@ -376,7 +372,7 @@ on
     {%- endfor %}
 when matched and again.is_repeated then update set
     log.is_duplicate = true
-    {%- for column in ['before', 'after', 'unavailable_columns', 'primary_key', 'column_types'] %},
+    {%- for column in changefold.columns_of_first_deliveries() %},
     log.{{ column }} = null
     {%- endfor %}
 when matched then update set

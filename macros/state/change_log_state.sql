@@ -289,6 +289,12 @@
 {%- endmacro %}
 
 
+{# The columns that only the first delivery of an event has in the change log. #}
+{% macro columns_of_first_deliveries() %}
+    {{ return(['before', 'after', 'unavailable_columns', 'primary_key', 'column_types']) }}
+{% endmacro %}
+
+
 {#
     The batch of an event: that of its landing or, for a raw table that somebody else
     fills, the number of this run.

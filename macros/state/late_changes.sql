@@ -85,7 +85,7 @@ on
     {%- endfor %}
 when matched then update set
     log.is_duplicate = decided.is_repeated
-    {%- for column in ['before', 'after', 'unavailable_columns', 'primary_key', 'column_types'] %},
+    {%- for column in changefold.columns_of_first_deliveries() %},
     log.{{ column }} = if(decided.is_repeated, null, log.{{ column }})
     {%- endfor %}
 {%- endmacro %}
