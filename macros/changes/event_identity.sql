@@ -20,7 +20,7 @@
                 coalesce(op, ''),
                 coalesce(
                     cast(commit_ts as string),
-                    source_position,
+                    substring_index(source_position, '#', 1),
                     cast(committed_at as string),
                     ''
                 ),
@@ -30,10 +30,16 @@
     {%- endset -%}
     case
         when event_kind in ('row', 'ddl')
-            then concat_ws(
-                '/',
+            then concat(
+                if(contains(source_position, '#'), '#', ''),
                 hex(xxhash64(1, {{ parts }})),
-                hex(xxhash64(2, {{ parts }}))
+                '/',
+                hex(xxhash64(2, {{ parts }})),
+                if(
+                    contains(source_position, '#'),
+                    '#' || substring_index(source_position, '#', -2),
+                    ''
+                )
             )
         else
             concat_ws(

@@ -1,9 +1,9 @@
 {#
     A table to which the statement's rows are appended, in one commit; those of messages
     that were in quarantine take the place that these have there. Without a message that
-    waits to be read, nothing is appended. More commits decide on what came below the cut
-    and on batches that Canal sent again, if there are any, and on changes that do not lie in
-    the log at their own position.
+    waits to be read, nothing is appended. More commits decide on what came below the cut,
+    on batches of Canal and transactions of Debezium that were sent again, if there are any,
+    and on changes that do not lie in the log at their own position.
 #}
 {% materialization append_log, adapter='sparksession' %}
     {%- set relation = this.incorporate(type='table') -%}
@@ -29,6 +29,7 @@
         {%- do changefold.settle_late_changes(relation) -%}
     {%- endif -%}
     {%- do changefold.settle_batches_sent_again(relation, is_rebuilt) -%}
+    {%- do changefold.settle_transactions_sent_again(relation, is_rebuilt) -%}
     {%- do changefold.settle_order(relation, is_rebuilt) -%}
     {{ run_hooks(post_hooks) }}
     {{ return({'relations': [relation]}) }}

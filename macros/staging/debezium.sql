@@ -119,10 +119,10 @@
     PostgreSQL's order of a change begins with the commit before, which the connector does
     not know right after it starts. Its transaction and LSN stay the same. All rows that a
     snapshot reads have one position: where no key tells them apart, as with a null in it,
-    equal ones are as many rows, so the place in Kafka does. So it is where no position is known. Rows of one
-    statement may share the position: the order in the transaction tells them apart, if the
-    connector sends it. A row of MariaDB's binlog shares it with none, and a connector that is
-    restarted in a transaction counts the order from there.
+    equal ones are as many rows, so the place in Kafka does. So it is where no position is
+    known. Rows of one statement may share the position: the order in the transaction, if the
+    connector sends it, stands behind a `#`, as it may be another when the row is sent again,
+    with a hash of the transaction. PostgreSQL adds the LSN of the change to its number.
 
     Arguments:
         message: name of what `parse_debezium` returned.
@@ -148,10 +148,13 @@
                 {{ message }}.change_sequence
             ),
             coalesce('/' || {{ changefold.debezium_server(message) }}, ''),
-            if(
-                {{ message }}.connector = 'mariadb',
-                '',
-                coalesce('/' || {{ message }}.transaction_order, '')
+            coalesce(
+                '#' || {{ message }}.transaction_order || '#' || hex(crc32(if(
+                    {{ message }}.connector = 'postgresql',
+                    substring_index({{ message }}.transaction_id, ':', 1),
+                    {{ message }}.transaction_id
+                ))),
+                ''
             )
         )
     end

@@ -225,6 +225,8 @@ class _Producer:
         self._out: list[tuple[int, Message, int]] = []
         # Whether it was started after its last snapshot.
         self._is_restarted = False
+        # The order in the transaction behind which it was started.
+        self._started_behind = 0
         self._crashes = {
             random.randint(0, len(messages)) for _ in range(settings.restarts)
         }
@@ -254,8 +256,14 @@ class _Producer:
         message = self._messages[index]
         if message.kind == "read":
             self._is_restarted = False
+        if message.begins:
+            self._started_behind = 0
         self._built_at += self._random.choice((1, 40, 3000))
-        sent = message.stamped(self._built_at, is_restarted=self._is_restarted)
+        sent = message.stamped(
+            self._built_at,
+            is_restarted=self._is_restarted,
+            behind=self._started_behind,
+        )
         self._out.append((self._partition(sent), sent, index))
 
     def _partition(self, message: Message) -> int:
@@ -278,9 +286,10 @@ class _Producer:
             self._out.append((partition, message, index))
 
     def _restart(self, stopped: int) -> int:
-        """Return from where on the connector starts again: where a transaction began.
+        """Return from where on the connector starts again.
 
-        A snapshot that is not complete would be taken anew, so it goes on here. The log of
+        That is where a transaction began or, if the topic did not lack what was sent, in
+        one: then the order in it counts from there. A snapshot that is not complete would be taken anew, so it goes on here. The log of
         another server is gone.
         """
         messages = self._messages
@@ -296,10 +305,27 @@ class _Producer:
         if not begins or (is_first and not self._settings.cuts_first):
             return stopped
         self._is_restarted = True
+        self._built_at += 5_000_000
         begin = self._random.choice(begins)
+        self._started_behind = 0
         if self._settings.loses:
             self._lose(begin, stopped)
+        elif happens(self._random, 0.5):
+            return self._within(begin, stopped)
         return begin
+
+    def _within(self, begin: int, stopped: int) -> int:
+        """Return a place in the transaction that begins there, or its begin."""
+        places = [begin]
+        for index in range(begin + 1, stopped):
+            if self._messages[index].begins or self._messages[index].again:
+                break
+            if self._messages[index].transaction_order:
+                places.append(index)
+        within = self._random.choice(places)
+        if within > begin:
+            self._started_behind = self._messages[within].transaction_order - 1
+        return within
 
     def _lose(self, begin: int, stopped: int) -> None:
         """Leave out the first of what is sent again, some whole transactions.

@@ -76,12 +76,21 @@ class Message:
         has_ddl = self.value is not None and "ddl" in self.value.payload
         return self.kind not in {"read", "chunk"} and not has_ddl
 
-    def stamped(self, built_at: int, *, is_restarted: bool) -> "Message":
+    @property
+    def transaction_order(self) -> int:
+        """Its order in its transaction, from 1; 0 where that is not told."""
+        block = None if self.value is None else self.value.payload.get("transaction")
+        return 0 if block is None else int(block["total_order"])
+
+    def stamped(
+        self, built_at: int, *, is_restarted: bool, behind: int = 0
+    ) -> "Message":
         """Return it as it is built at a time.
 
         Args:
             built_at: Microseconds since 1970.
             is_restarted: Whether the connector was started after its last snapshot.
+            behind: The order in its transaction behind which the connector was started.
         """
         if self.value is None or "ts_ms" not in self.value.payload:
             return self
@@ -92,6 +101,9 @@ class Message:
             payload |= {"ts_us": built_at, "ts_ns": built_at * 1000 + 7}
         if is_restarted and self.again:
             payload["source"] = payload["source"] | self.again
+        if behind and self.transaction_order:
+            order = {"total_order": self.transaction_order - behind}
+            payload["transaction"] = payload["transaction"] | order
         return replace(self, value=self.value._replace(payload=payload))
 
 
