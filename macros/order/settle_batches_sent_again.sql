@@ -9,7 +9,8 @@
     Rows with a key decide: one that the first batch brought and left there can not come once
     more, nor can one go that it took away. Then all that is equal was sent again, rows
     without a key too. Where no row decides, and in a batch with a DDL that may end rows,
-    they are further changes.
+    they are further changes; but for one whose time tells it already (`known_again`): then
+    its DDLs, too, belong to the first sending.
 
     Arguments:
         relation: relation of the change log, after what is new was appended.
@@ -154,27 +155,31 @@
 
 
 {#
-    Batches of which one begins with the other in each partition that both have reached. Not
-    with a DDL that may end rows, or that comes with the second one only: what came before it,
-    and what behind, a whole batch tells.
+    Batches of which one begins with the other in each partition that both have reached. With
+    a DDL that may end rows, or that comes with the second one only, they are such only where
+    the time of the second tells it: what came before the DDL, and what behind, a whole batch
+    tells.
 
     Arguments:
         paired: name of a relation: what `_sent_in_batches` returned.
 
     Returns:
-        A `select`: kafka_topic, run, batch (that of the second).
+        A `select`: kafka_topic, run, batch (that of the second), is_known_again (whether its
+        time tells it).
 #}
 {% macro _repeated_batches(paired) -%}
     select
             kafka_topic,
             run,
-            batch
+            batch,
+            is_known_again
         from (
             select
                 kafka_topic,
                 run,
                 batch,
                 count(met) > 0 and count_if(met <> identity) = 0 as is_alike,
+                count_if(is_duplicate and met is not null) > 0 as is_known_again,
                 count_if(op is null and met is null) as new_ddls,
                 sum(count_if({{ changefold._may_end_rows() }})) over (
                     partition by kafka_topic, run order by batch
@@ -183,7 +188,7 @@
             from {{ paired }}
             group by kafka_topic, run, batch
         )
-        where is_alike and ddls = 0 and new_ddls = 0
+        where is_alike and (is_known_again or (ddls = 0 and new_ddls = 0))
 {%- endmacro %}
 
 
@@ -196,7 +201,7 @@
 
 {#
     The statement that marks what was sent again. What is new in such a batch takes the
-    position of the first sending: together they are the batch.
+    position of the first sending: together they are the batch. A DDL stands before its rows.
 
     Arguments:
         relation: relation of the change log.
@@ -293,9 +298,9 @@ using (
         select
             kafka_topic,
             run,
-            batch + 1 as batch
-        from rows_changed
-        where is_duplicate and is_met_again
+            batch
+        from repeated
+        where is_known_again
 
     ),
 
@@ -379,7 +384,7 @@ when matched then update set
     log.log_position = named_struct(
         'log', log.log_position.log,
         'position', again.first_position,
-        'place', log.log_position.place,
+        'place', if(log.op is null, '', log.log_position.place),
         'server', log.log_position.server
     )
 {%- endmacro %}
