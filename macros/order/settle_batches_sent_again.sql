@@ -7,7 +7,8 @@
 
     The source may have made equal changes twice as well, such as a flag that goes 0, 1, 0, 1.
     Rows with a key decide: one that the first batch brought and left there can not come once
-    more, nor can one go that it took away. Then all that is equal was sent again, rows
+    more, nor can one go that it took away, unless what is new in another partition may have
+    undone that before. Then all that is equal was sent again, rows
     without a key too. Where no row decides, and in a batch with a DDL that may end rows,
     they are further changes; but for one whose time tells it already (`known_again`): then
     its DDLs, too, belong to the first sending.
@@ -228,11 +229,13 @@ using (
 
     ),
 
-    -- The batch before one that begins alike: what its rows were and became.
+    -- A batch, and what is new in the next one that begins alike: what rows were and became.
     rows_changed as (
 
         select
             paired.*,
+            repeated.batch as second,
+            paired.batch = repeated.batch as is_second,
             sent.primary_key,
             from_json(sent.after, 'map<string, string>') as texts,
             from_json(sent.before, 'map<string, string>') as texts_before
@@ -241,12 +244,13 @@ using (
             on
                 paired.kafka_topic = repeated.kafka_topic
                 and paired.run = repeated.run
-                and paired.batch = repeated.batch - 1
+                and paired.batch in (repeated.batch - 1, repeated.batch)
         inner join {{ relation }} as sent
             on
                 {%- for column in place %}
                 {{ 'and ' if not loop.first }}paired.{{ column }} = sent.{{ column }}
                 {%- endfor %}
+        where paired.batch < repeated.batch or paired.met is null
 
     ),
 
@@ -268,21 +272,39 @@ using (
 
     ),
 
+    brought_by_partition as (
+
+        select
+            kafka_topic,
+            run,
+            second,
+            source_database,
+            source_table,
+            changed.image,
+            record_topic,
+            kafka_partition,
+            sum(if(is_second, 0, changed.change)) as brought,
+            sum(if(is_met_again and not is_second, changed.change, 0)) as brought_again,
+            sum(if(is_second, changed.change, 0)) as brought_new,
+            bool_or(is_met_again and not is_second) as is_met
+        from images
+            lateral view explode(changes) as changed
+        where primary_key is not null and changed.image is not null
+        group by all
+
+    ),
+
+    -- What is new stands behind what is equal in its partition, in others perhaps before it.
     left_by_batch as (
 
         select
             kafka_topic,
             run,
-            batch,
-            source_database,
-            source_table,
-            changed.image,
-            sum(changed.change) as brought,
-            sum(if(is_met_again, changed.change, 0)) as brought_again
-        from images
-            lateral view explode(changes) as changed
-        where primary_key is not null and changed.image is not null
-        group by all
+            second,
+            sum(brought) as brought,
+            sum(brought_again + if(is_met, 0, brought_new)) as brought_again
+        from brought_by_partition
+        group by kafka_topic, run, second, source_database, source_table, image
 
     ),
 
@@ -291,9 +313,16 @@ using (
         select
             kafka_topic,
             run,
-            batch + 1 as batch
+            second as batch
         from left_by_batch
         where brought * brought_again > 0
+        union
+        select
+            kafka_topic,
+            run,
+            second as batch
+        from rows_changed
+        where is_duplicate and is_met_again and not is_second
         union
         select
             kafka_topic,
