@@ -23,14 +23,18 @@
             changefold.counted_epochs(is_rebuilt).batches
         ) -%}
         {%- set spans = run_query(
-            'select kafka_topic, min(committed_at) as since, max(committed_at) as until from '
-            ~ relation ~ ' where ' ~ changefold._has_transaction_order() ~ ' and ' ~ arrived
+            'select kafka_topic, cast(min(committed_at) as string) as since,'
+            ~ ' cast(max(committed_at) as string) as until from ' ~ relation
+            ~ ' where ' ~ changefold._has_transaction_order() ~ ' and ' ~ arrived
             ~ ' and not is_duplicate group by kafka_topic'
         ).rows -%}
         {%- if spans -%}
-            {%- set repeated = changefold._repeated_in_transactions(relation, arrived, spans) -%}
-            {%- if run_query('select * from (' ~ repeated ~ ') limit 1').rows -%}
-                {%- do run_query(changefold._mark_duplicates(relation, repeated)) -%}
+            {%- set sent = changefold._sent_in_transactions(relation, arrived, spans) -%}
+            {%- if run_query(
+                'select event from (' ~ sent ~ ') where not is_duplicate group by event'
+                ~ ' having min(transaction_order) < max(transaction_order) limit 1'
+            ).rows -%}
+                {%- do run_query(changefold._merge_repeated(relation, sent)) -%}
             {%- endif -%}
         {%- endif -%}
     {%- endif -%}
@@ -44,7 +48,8 @@
 
 
 {#
-    Events that are new, and were sent before under another order.
+    Events whose order in their transaction is told: those that are new, and those of their
+    times.
 
     Arguments:
         relation: relation of the change log.
@@ -53,18 +58,11 @@
             of SQL Server may be told an hour later after a change of daylight saving.
 
     Returns:
-        A `select`: the columns that tell which event it is.
+        A `select`: what tells the message, event (the same when it is sent again), and
+        position (where several events of MySQL may lie).
 #}
-{% macro _repeated_in_transactions(relation, arrived, spans) -%}
-    {%- set in_delivery -%}
-        partition by kafka_topic, transaction_id
-                order by emitted_at, kafka_timestamp, transaction_order, kafka_partition, kafka_offset
-    {%- endset -%}
-    with
-
-    sent as (
-
-        select
+{% macro _sent_in_transactions(relation, arrived, spans) -%}
+    select
             kafka_topic,
             record_topic,
             kafka_partition,
@@ -78,7 +76,7 @@
             substring_index(identity, '#', 2) as event,
             cast(split_part(identity, '#', 3) as bigint) as transaction_order,
             split_part(identity, '#', 4) as transaction_id,
-            if(connector = 'mysql', log_position.position, null) as position
+            if(connector = 'mysql', log_position.position, identity) as position
         from {{ relation }}
         where
             {{ changefold._has_transaction_order() }}
@@ -93,6 +91,32 @@
                 )
                 {%- endfor %}
             )
+{%- endmacro %}
+
+
+{#
+    The statement that marks what is new and was sent before under another order.
+
+    Arguments:
+        relation: relation of the change log.
+        sent: what `_sent_in_transactions` returned.
+
+    Returns:
+        A `merge` statement.
+#}
+{% macro _merge_repeated(relation, sent) -%}
+    {%- set place = ['kafka_topic', 'record_topic', 'kafka_partition', 'kafka_offset', 'event_index'] -%}
+    {%- set in_delivery -%}
+        partition by kafka_topic, transaction_id
+                order by emitted_at, kafka_timestamp, transaction_order, kafka_partition, kafka_offset
+    {%- endset -%}
+merge into {{ relation }} as log
+using (
+    with
+
+    sent as (
+
+        {{ sent }}
 
     ),
 
@@ -118,8 +142,7 @@
                     record_topic, kafka_partition, kafka_timestamp, emitted_at, transaction_order
                 )
             ) over ({{ in_delivery }}) as previous,
-            min(event) over same_position < max(event) over same_position
-            and position is not null as has_others
+            min(event) over same_position < max(event) over same_position as has_others
         from distinct_messages
         where copy = 1
         window same_position as (partition by kafka_topic, position, op)
@@ -174,33 +197,13 @@
     )
 
     select
-        kafka_topic,
-        record_topic,
-        kafka_partition,
-        kafka_offset,
-        event_index
+        {{ place | join(',
+        ') }}
     from judged
     where is_new and not is_duplicate and not has_others and nth > changes
-{%- endmacro %}
-
-
-{#
-    The statement that marks events as duplicates.
-
-    Arguments:
-        relation: relation of the change log.
-        repeated: a `select` of the columns that tell which event it is.
-
-    Returns:
-        A `merge` statement.
-#}
-{% macro _mark_duplicates(relation, repeated) -%}
-merge into {{ relation }} as log
-using (
-    {{ repeated }}
 ) as repeated
 on
-    {%- for column in ['kafka_topic', 'record_topic', 'kafka_partition', 'kafka_offset', 'event_index'] %}
+    {%- for column in place %}
     {{ 'and ' if not loop.first }}log.{{ column }} = repeated.{{ column }}
     {%- endfor %}
 when matched then update set
